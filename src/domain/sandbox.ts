@@ -28,6 +28,8 @@ export interface WorkspaceSpec {
   readonly install: InstallSpec;
   /** Files laid over the tree before anything runs (the frozen benchmark, for one), path → content. */
   readonly overlay?: ReadonlyMap<string, Buffer | string>;
+  /** Adds a `.git` with one commit of the tree, for workspaces that get edited. Default false. */
+  readonly git?: boolean;
 }
 
 /** A writable file tree with dependencies, seen at `/ws` by each command that runs in it. */
