@@ -8,7 +8,7 @@ import type { RepositorySettings } from './settings.js';
 import type { Trigger } from './trigger.js';
 
 export type MachineEvent =
-  | { readonly type: 'RUN_REQUESTED'; readonly run: string; readonly trigger: Trigger; readonly at: number }
+  | { readonly type: 'RUN_REQUESTED'; readonly run: string; readonly trigger: Trigger }
   /** The status comment stands; for alerts the tracking issue too. */
   | { readonly type: 'ACKNOWLEDGED'; readonly issueNumber: number | null }
   | { readonly type: 'PREPARED'; readonly settings: RepositorySettings }
@@ -33,16 +33,21 @@ export type MachineEvent =
       readonly limit: string;
       readonly limitUsd: number;
       readonly usedUsd: number;
-      readonly at: number;
     }
   | {
       readonly type: 'APPROVED';
       readonly by: string;
       readonly hint: string | null;
-      readonly rev: number;
-      readonly at: number;
+      readonly pauseRev: number;
     }
   | { readonly type: 'REJECTED'; readonly by: string; readonly reason: string | null }
   | { readonly type: 'CANCELLED'; readonly by: string }
   /** The run or a pause is past its time. */
-  | { readonly type: 'DEADLINE_PASSED'; readonly name: 'run' | 'pause'; readonly at: number };
+  | { readonly type: 'DEADLINE_PASSED'; readonly name: 'run' | 'pause' };
+
+/** An event as the machine takes it: the engine adds the moment and the revision that the machine gets by it. */
+export type TimedEvent = MachineEvent & {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly rev: number;
+};

@@ -67,6 +67,10 @@ export interface RunRecord {
   readonly attempt: number;
   readonly attempts: readonly Attempt[];
   readonly pause: Pause | null;
+  /** Attempts before this index no longer count for the loop rule: somebody approved to go on. */
+  readonly cycleFrom: number;
+  /** Attempts above the settings' that approvals granted. */
+  readonly extraAttempts: number;
   /** Dollars above the run's budget that approvals granted. */
   readonly grantedUsd: number;
   /** Hints of approvals, newest last. */

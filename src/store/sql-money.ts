@@ -62,7 +62,7 @@ export class SqlMoney implements Money {
     const scopes: Scope[] = [
       {
         limit: 'run',
-        limitUsd: request.runLimitUsd,
+        limitUsd: Math.min(request.runLimitUsd, this.limits.runUsd),
         where: 'run_id = ?',
         params: [request.run],
       },
