@@ -1,0 +1,133 @@
+/** Finds out how a JavaScript project is installed, built and tested, from its lockfile and package.json alone. */
+import { z } from 'zod';
+import type { TreeEntry } from '../domain/repository.js';
+import type { InstallSpec } from '../domain/sandbox.js';
+import { isInnerPath } from './repository-file.js';
+
+/** What a project's own files say; null where they say nothing. */
+export interface DetectedProject {
+  readonly install: InstallSpec;
+  readonly build: string | null;
+  readonly test: string | null;
+  /** Module under test, a path from the root. */
+  readonly entry: string | null;
+}
+
+type PackageManager = 'npm' | 'pnpm' | 'yarn';
+
+const LOCKFILES: readonly (readonly [string, PackageManager])[] = [
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['package-lock.json', 'npm'],
+  ['npm-shrinkwrap.json', 'npm'],
+];
+
+/** Installs from package.json alone; the sandbox adds nothing to it. */
+const INSTALL_WITHOUT_LOCKFILE = 'npm install --ignore-scripts --no-audit --no-fund --no-package-lock';
+/** What `npm init` writes as test script. */
+const PLACEHOLDER_TEST = /^echo ["']?Error: no test specified["']? && exit 1$/;
+/** A benchmark is an ES module that imports the entry, so conditions are tried in that order. */
+const CONDITIONS = ['node', 'import', 'module', 'default', 'require'] as const;
+const MAX_EXPORTS_DEPTH = 5;
+
+const script = z.string().optional().catch(undefined);
+const packageSchema = z.looseObject({
+  packageManager: script,
+  main: script,
+  module: script,
+  exports: z.unknown().optional(),
+  scripts: z.looseObject({ build: script, test: script }).optional().catch(undefined),
+  dependencies: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  devDependencies: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+type PackageJson = z.infer<typeof packageSchema>;
+
+/** What stands in a package.json text, or null when it is not a JSON object. Keys of a wrong type count as missing. */
+export function parsePackageJson(text: string): PackageJson | null {
+  try {
+    const parsed: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+    const result = packageSchema.safeParse(parsed);
+    return result.success ? result.data : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Detects a project from its package.json (null when there is none) and the entries of its tree.
+ * Several lockfiles: the `packageManager` field of package.json decides, else pnpm, yarn, npm in this order.
+ */
+export function detectProject(packageJson: PackageJson | null, files: readonly TreeEntry[]): DetectedProject {
+  if (packageJson === null) {
+    return { install: { packageManager: 'none', command: null }, build: null, test: null, entry: null };
+  }
+  const paths = new Set(files.filter(isRegularFile).map((file) => file.path));
+  const manager = lockedManager(packageJson, paths);
+  const build = nonEmpty(packageJson.scripts?.build);
+  const test = nonEmpty(packageJson.scripts?.test);
+  return {
+    install: installOf(packageJson, manager),
+    build: build === null ? null : `${manager ?? 'npm'} run build`,
+    test: test === null || PLACEHOLDER_TEST.test(test) ? null : `${manager ?? 'npm'} test`,
+    entry: entryOf(packageJson, paths, build !== null),
+  };
+}
+
+/** True for entries with content of their own: no symlinks, no submodules. */
+export function isRegularFile(entry: TreeEntry): boolean {
+  return entry.mode === '100644' || entry.mode === '100755';
+}
+
+function lockedManager(packageJson: PackageJson, paths: ReadonlySet<string>): PackageManager | null {
+  const present = LOCKFILES.filter(([name]) => paths.has(name)).map(([, manager]) => manager);
+  const named = packageJson.packageManager?.split('@')[0];
+  return present.find((manager) => manager === named) ?? present[0] ?? null;
+}
+
+function installOf(packageJson: PackageJson, manager: PackageManager | null): InstallSpec {
+  if (manager !== null) return { packageManager: manager, command: null };
+  const names = [packageJson.dependencies, packageJson.devDependencies].flatMap((group) =>
+    Object.keys(group ?? {}),
+  );
+  if (names.length === 0) return { packageManager: 'none', command: null };
+  return { packageManager: 'npm', command: INSTALL_WITHOUT_LOCKFILE };
+}
+
+function nonEmpty(text: string | undefined): string | null {
+  const trimmed = text?.trim() ?? '';
+  return trimmed === '' ? null : trimmed;
+}
+
+/** The first of exports, module, main, index.js that is a file of the tree, or, with a build, may become one. */
+function entryOf(packageJson: PackageJson, paths: ReadonlySet<string>, built: boolean): string | null {
+  const named = [exportedPath(packageJson.exports), packageJson.module, packageJson.main]
+    .filter((path): path is string => typeof path === 'string' && path !== '')
+    .map((path) => path.replace(/^\.\//, '').replace(/\/$/, ''))
+    .filter(isInnerPath);
+  for (const path of [...named, 'index.js', 'index.mjs', 'index.cjs']) {
+    const file = [path, `${path}.js`, `${path}.cjs`, `${path}.mjs`, `${path}/index.js`].find((candidate) =>
+      paths.has(candidate),
+    );
+    if (file !== undefined) return file;
+  }
+  return built ? (named.find((path) => /\.[cm]?js$/.test(path)) ?? null) : null;
+}
+
+/** The path that importing the package itself gives, by Node's conditional exports. */
+function exportedPath(exports: unknown, depth = 0): string | null {
+  if (typeof exports === 'string') return exports.startsWith('./') ? exports : null;
+  if (depth > MAX_EXPORTS_DEPTH || typeof exports !== 'object' || exports === null) return null;
+  if (Array.isArray(exports)) {
+    return (
+      exports.map((item: unknown) => exportedPath(item, depth + 1)).find((path) => path !== null) ?? null
+    );
+  }
+  const members = new Map<string, unknown>(Object.entries(exports));
+  if (members.has('.')) return exportedPath(members.get('.'), depth + 1);
+  for (const condition of CONDITIONS) {
+    const path = exportedPath(members.get(condition), depth + 1);
+    if (path !== null) return path;
+  }
+  return null;
+}
