@@ -1,6 +1,7 @@
 /** What each event does to the record of a run: pure functions that the statechart assigns. */
-import type { EvaluationFailed } from '../domain/evaluation.js';
+
 import type { StoredError } from '../domain/errors.js';
+import type { EvaluationFailed } from '../domain/evaluation.js';
 import type { TimedEvent } from '../domain/event.js';
 import type { Attempt, Pause, RunRecord } from '../domain/run.js';
 import type { PauseReason, RunOutcome } from '../domain/trigger.js';
@@ -41,7 +42,14 @@ export function startRun(event: Of<'RUN_REQUESTED'>): RunRecord {
 
 /** Adds a failed attempt by the evaluation. */
 export function failEvaluation(run: RunRecord, failure: EvaluationFailed): RunRecord {
-  return failAttempt(run, failure.failedStep, failure.summary, failure.evidence, run.patch?.diff ?? null, failure);
+  return failAttempt(
+    run,
+    failure.failedStep,
+    failure.summary,
+    failure.evidence,
+    run.patch?.diff ?? null,
+    failure,
+  );
 }
 
 /** Adds a failed attempt by a station's error. */
@@ -82,8 +90,8 @@ export function openPause(
   run: RunRecord,
   event: TimedEvent,
   reason: PauseReason,
-  from: Pause['from'],
   detail: string,
+  from: Pause['from'],
 ): RunRecord {
   return {
     ...run,
@@ -111,9 +119,8 @@ export function endRun(run: RunRecord, outcome: RunOutcome, reason: string): Run
 
 /** Why a run ends without further attempts: the last failure in one sentence. */
 export function usedUpReason(run: RunRecord): string {
-  const last = run.attempts.at(-1);
   const count = run.attempts.length === 1 ? 'The only attempt' : `All ${run.attempts.length} attempts`;
-  return `${count} failed. Last: ${last?.summary ?? 'unknown'}`;
+  return `${count} failed. Last: ${run.attempts.at(-1)?.summary ?? 'unknown'}`;
 }
 
 /** How many of the newest attempts have equal plan and error, counted since the last approval to go on. */
