@@ -1,7 +1,8 @@
+// @ts-check
 // `node scripts/setup.mjs`: set-up by hand; the demo and the tests call setUp() themselves.
 import { parseArgs } from 'node:util';
 import { SetUpError } from './setup/command.mjs';
-import { PRODUCT_STEPS, setUp, STEPS } from './setup/set-up.mjs';
+import { PRODUCT_STEPS, STEPS, setUp } from './setup/set-up.mjs';
 
 const USAGE = `node scripts/setup.mjs [--only ${STEPS.join('|')}]… [--quiet] [--yes]
 
@@ -21,7 +22,8 @@ async function main() {
   const unknown = values.only?.find((name) => !STEPS.some((step) => step === name));
   if (unknown !== undefined) throw new SetUpError(`--only takes ${STEPS.join(', ')}, got ${unknown}.`);
   const log = values.quiet ? () => {} : (/** @type {string} */ line) => console.error(line);
-  const steps = values.only === undefined ? PRODUCT_STEPS : STEPS.filter((step) => values.only?.includes(step));
+  const steps =
+    values.only === undefined ? PRODUCT_STEPS : STEPS.filter((step) => values.only?.includes(step));
   const { seconds, engine, image } = await setUp({ log, steps, yes: values.yes });
   if (engine !== undefined) log(`engine: ${engine.dockerHost} (${engine.how})`);
   if (image !== undefined) log(`image: ${image.tag} (${image.how})`);

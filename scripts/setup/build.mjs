@@ -1,3 +1,4 @@
+// @ts-check
 // Compiles the sources into dist/ when they are not what dist/ was compiled from.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,12 +23,20 @@ export async function buildWhenStale(context) {
     const hash = sourceHash(context.root);
     context.log('build: compiling src into dist');
     rmSync(join(context.root, 'dist'), { recursive: true, force: true });
-    await runLogged([process.execPath, join(context.root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'], {
-      what: 'compile the sources',
-      logFile: context.logFile('build'),
-      cwd: context.root,
-      timeoutMs: BUILD_LIMIT_MS,
-    });
+    await runLogged(
+      [
+        process.execPath,
+        join(context.root, 'node_modules', 'typescript', 'bin', 'tsc'),
+        '-p',
+        'tsconfig.build.json',
+      ],
+      {
+        what: 'compile the sources',
+        logFile: context.logFile('build'),
+        cwd: context.root,
+        timeoutMs: BUILD_LIMIT_MS,
+      },
+    );
     mkdirSync(dirname(stampFile(context)), { recursive: true });
     writeFileSync(stampFile(context), hash);
     return { built: true };

@@ -1,7 +1,7 @@
+// @ts-check
 // Starts the programs that set-up needs (apt-get, npm, docker …) and turns their failure into one clear sentence.
 import { spawn } from 'node:child_process';
-import { mkdirSync, openSync, closeSync, readFileSync } from 'node:fs';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 /** A reason why set-up cannot go on, written for the person who runs it: what is missing and what to do. */

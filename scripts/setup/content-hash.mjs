@@ -1,3 +1,4 @@
+// @ts-check
 // One hash over files and folders, by which set-up decides whether an image or a build is up to date.
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// @ts-check
 // What every step of set-up is given: where the checkout is, where to write, whom to tell and whom to ask.
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
 /**
- * @param {{ root?: string, log?: (line: string) => void, yes?: boolean }} [options] `yes` answers all questions
+ * @param {{ root?: string | undefined, log?: ((line: string) => void) | undefined, yes?: boolean | undefined }} [options] `yes` answers all questions
  * @returns {Context}
  */
 export function createContext({ root = ROOT, log = (line) => console.error(line), yes = false } = {}) {

@@ -1,6 +1,7 @@
+// @ts-check
 // Installs Debian or Ubuntu packages as root, without starting the services that they bring.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { runLogged, SetUpError, isOnPath } from './command.mjs';
+import { isOnPath, runLogged, SetUpError } from './command.mjs';
 
 /** @typedef {import('./context.mjs').Context} Context */
 
@@ -30,7 +31,8 @@ export function whyNotInstallable() {
  */
 export async function installPackages(context, { packages, purpose, step, otherwise }) {
   const reason = whyNotInstallable();
-  if (reason !== undefined) throw new SetUpError(`${otherwise} (It is not installed for you since ${reason}.)`);
+  if (reason !== undefined)
+    throw new SetUpError(`${otherwise} (It is not installed for you since ${reason}.)`);
   const agreed = await context.confirm(`Install ${packages.join(', ')} with apt-get for ${purpose}?`);
   if (!agreed) throw new SetUpError(otherwise);
   context.log(`${step}: installing ${packages.join(', ')} for ${purpose}`);

@@ -1,3 +1,4 @@
+// @ts-check
 // Installs the npm packages when the lockfile and node_modules disagree, and makes better-sqlite3 load.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -32,7 +33,10 @@ export async function ensureDependencies(context) {
 
 /** @param {Context} context */
 async function install(context) {
-  const reason = whyInstall(readLockfile(context.root, 'package-lock.json'), readLockfile(context.root, 'node_modules/.package-lock.json'));
+  const reason = whyInstall(
+    readLockfile(context.root, 'package-lock.json'),
+    readLockfile(context.root, 'node_modules/.package-lock.json'),
+  );
   if (reason !== undefined) {
     context.log(`deps: installing packages (${reason})`);
     // Install scripts stay off: the one package that needs its script is seen to below.
@@ -55,7 +59,8 @@ async function install(context) {
  * @throws {SetUpError} when there is no lockfile
  */
 export function whyInstall(wanted, installed) {
-  if (wanted?.packages === undefined) throw new SetUpError('package-lock.json is missing or unreadable: get it back from git.');
+  if (wanted?.packages === undefined)
+    throw new SetUpError('package-lock.json is missing or unreadable: get it back from git.');
   if (installed?.packages === undefined) return 'node_modules is missing or was never finished';
   for (const [path, { version, integrity, optional, devOptional, link }] of Object.entries(wanted.packages)) {
     if (path === '') continue;
@@ -105,7 +110,10 @@ async function ensureDatabaseBinary(context) {
     await step();
   }
   const opened = await openDatabase(context.root);
-  if (opened.code !== 0) throw new SetUpError(`better-sqlite3 was built but does not load: ${opened.stderr.trim().split('\n').at(-1)}`);
+  if (opened.code !== 0)
+    throw new SetUpError(
+      `better-sqlite3 was built but does not load: ${opened.stderr.trim().split('\n').at(-1)}`,
+    );
   return true;
 }
 
@@ -126,12 +134,16 @@ async function rebuild(context) {
  */
 function withLocalHeaders(env) {
   const prefix = dirname(dirname(process.execPath));
-  if (env.npm_config_nodedir !== undefined || !existsSync(join(prefix, 'include', 'node', 'node.h'))) return env;
+  if (env.npm_config_nodedir !== undefined || !existsSync(join(prefix, 'include', 'node', 'node.h')))
+    return env;
   return { ...env, npm_config_nodedir: prefix };
 }
 
 function hasCompiler() {
-  return ['g++', 'make', 'python3'].every((program) => isOnPath(program)) || ['c++', 'make', 'python3'].every((program) => isOnPath(program));
+  return (
+    ['g++', 'make', 'python3'].every((program) => isOnPath(program)) ||
+    ['c++', 'make', 'python3'].every((program) => isOnPath(program))
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+// @ts-check
 // Where the Docker engine is expected and whether it answers, by the same rule as the service's own client.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { request } from 'node:http';
@@ -31,7 +32,8 @@ export function engineAddress(env) {
  */
 export function dockerHost(address) {
   if (address.kind === 'socket') return `unix://${address.path}`;
-  if (address.kind === 'http') return `tcp://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+  if (address.kind === 'http')
+    return `tcp://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
   return address.url;
 }
 
@@ -43,10 +45,13 @@ export function dockerHost(address) {
  */
 export async function engineAnswers(address, limitMs = 2000) {
   if (address.kind === 'other') {
-    const asked = await capture(['docker', 'version', '--format', '{{.Server.Version}}'], { timeoutMs: limitMs * 5 });
+    const asked = await capture(['docker', 'version', '--format', '{{.Server.Version}}'], {
+      timeoutMs: limitMs * 5,
+    });
     return asked.code === 0;
   }
-  const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  const where =
+    address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
   return new Promise((resolve) => {
     const ping = request({ ...where, path: '/_ping', timeout: limitMs }, (response) => {
       response.resume();

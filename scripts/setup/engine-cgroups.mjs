@@ -1,3 +1,4 @@
+// @ts-check
 // Mounts the control groups that an engine needs on a system whose init did not.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { capture, SetUpError } from './command.mjs';
@@ -47,5 +48,7 @@ export async function mountControlGroups(log) {
 async function mount(args) {
   const { code, stderr } = await capture(['mount', '-n', ...args]);
   if (code === 0) return;
-  throw new SetUpError(`Docker needs control groups, and they could not be mounted (${stderr.trim()}): mount them or use a system whose init does.`);
+  throw new SetUpError(
+    `Docker needs control groups, and they could not be mounted (${stderr.trim()}): mount them or use a system whose init does.`,
+  );
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Clears away what an engine leaves that was killed: pid files, sockets, containerd, shims and their containers.
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,8 @@ const SOCKET = '/var/run/docker.sock';
 const EXEC_ROOT = '/var/run/docker';
 const CONTAINERD = `${EXEC_ROOT}/containerd`;
 const CONTAINERD_SOCKETS = ['containerd.sock', 'containerd.sock.ttrpc', 'containerd-debug.sock'];
-const SHIMS = ['containerd-shim-runc-v2', 'containerd-shim'];
+/** All shims carry this name, since the kernel cuts names to 15 characters. */
+const SHIM = 'containerd-shim';
 const EXIT_LIMIT_MS = 5000;
 
 /**
@@ -34,10 +36,12 @@ export async function clearLeftovers() {
   }
   rmSync(SOCKET, { force: true });
   // containerd first: it would otherwise take note of every shim that ends and act on it.
-  const orphans = processesNamed('containerd').filter(({ args }) => args.some((arg) => arg.startsWith(CONTAINERD)));
+  const orphans = processesNamed('containerd').filter(({ args }) =>
+    args.some((arg) => arg.startsWith(CONTAINERD)),
+  );
   await endProcesses(orphans, 'containerd');
   if (orphans.length > 0) cleared.push('an orphaned containerd');
-  const shims = SHIMS.flatMap((name) => processesNamed(name)).filter(isOfEngine);
+  const shims = processesNamed(SHIM).filter(isOfEngine);
   await endShims(shims);
   if (shims.length > 0) cleared.push(`${shims.length} orphaned container${shims.length === 1 ? '' : 's'}`);
   rmSync(`${CONTAINERD}/containerd.pid`, { force: true });
@@ -45,8 +49,10 @@ export async function clearLeftovers() {
   return cleared;
 }
 
-/** Shims of another containerd (Kubernetes, say) carry another address or namespace. */
-/** @param {{ args: string[] }} shim */
+/**
+ * Shims of another containerd (Kubernetes, say) carry another address or namespace.
+ * @param {{ args: string[] }} shim
+ */
 function isOfEngine({ args }) {
   return args.includes('moby') && args.some((arg) => arg.startsWith(CONTAINERD));
 }
@@ -60,7 +66,7 @@ async function endShims(shims) {
     for (const child of childrenOf(pid)) kill(child);
     kill(pid);
   }
-  await gone(shims, SHIMS[0] ?? '');
+  await gone(shims, SHIM);
 }
 
 /**

@@ -1,8 +1,10 @@
+// @ts-check
 // Finds the Docker engine that answers, or installs and starts one.
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+
 import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { capture, isOnPath, runLogged, SetUpError, tail } from './command.mjs';
 import { installPackages } from './debian.mjs';
@@ -51,10 +53,14 @@ export async function ensureEngine(context) {
 function refuseWhatCannotBeStarted(address) {
   if (isForbidden(address)) {
     const path = address.kind === 'socket' ? address.path : '';
-    throw new SetUpError(`This user may not use the Docker engine's socket ${path}: join its group (usually docker) or run as root.`);
+    throw new SetUpError(
+      `This user may not use the Docker engine's socket ${path}: join its group (usually docker) or run as root.`,
+    );
   }
   if ((process.env.DOCKER_HOST ?? '') !== '') {
-    throw new SetUpError(`DOCKER_HOST is ${process.env.DOCKER_HOST} and no engine answers there: start it, or unset DOCKER_HOST.`);
+    throw new SetUpError(
+      `DOCKER_HOST is ${process.env.DOCKER_HOST} and no engine answers there: start it, or unset DOCKER_HOST.`,
+    );
   }
   if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new SetUpError(BY_HAND);
 }
@@ -72,7 +78,9 @@ async function startUnlessAnswering(context, address) {
     context.log(`engine: dockerd (process ${running}) is up but does not answer yet, waiting`);
     if (await becomesReady(address, () => liveEngine() !== undefined)) return found;
     if (liveEngine() !== undefined) {
-      throw new SetUpError(`dockerd (process ${running}) runs but has not answered for ${READY_LIMIT_MS / 1000} s: end it and run this again.`);
+      throw new SetUpError(
+        `dockerd (process ${running}) runs but has not answered for ${READY_LIMIT_MS / 1000} s: end it and run this again.`,
+      );
     }
   }
   if (!isOnPath('dockerd')) await installEngine(context);
@@ -83,8 +91,14 @@ async function startUnlessAnswering(context, address) {
 /** @param {Context} context */
 async function installEngine(context) {
   const packages = ['docker.io', 'iptables', 'ca-certificates'];
-  await installPackages(context, { packages, purpose: 'the Docker engine', step: 'engine', otherwise: BY_HAND });
-  if (!isOnPath('dockerd')) throw new SetUpError(`docker.io was installed but there is no dockerd on the PATH. ${BY_HAND}`);
+  await installPackages(context, {
+    packages,
+    purpose: 'the Docker engine',
+    step: 'engine',
+    otherwise: BY_HAND,
+  });
+  if (!isOnPath('dockerd'))
+    throw new SetUpError(`docker.io was installed but there is no dockerd on the PATH. ${BY_HAND}`);
 }
 
 /**
@@ -94,7 +108,7 @@ async function installEngine(context) {
 async function start(context, address) {
   const agreed = await context.confirm('Start the Docker engine (dockerd) in the background?');
   if (!agreed) throw new SetUpError(BY_HAND);
-  if (existsSync('/run/systemd/system')  && isOnPath('systemctl')) {
+  if (existsSync('/run/systemd/system') && isOnPath('systemctl')) {
     if (await startBySystemd(context, address)) return;
   }
   await mountControlGroups(context.log);

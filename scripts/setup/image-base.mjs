@@ -1,3 +1,4 @@
+// @ts-check
 // Gets the Debian image that the sandbox image starts from: pulled, or made from Debian packages.
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
@@ -56,7 +57,15 @@ async function makeBase(context, env) {
   }
   const logFile = context.logFile('mmdebstrap');
   await pipe(
-    ['mmdebstrap', '--variant=minbase', '--include=ca-certificates', `--keyring=${keyring}`, 'bookworm', '-', ...mirror()],
+    [
+      'mmdebstrap',
+      '--variant=minbase',
+      '--include=ca-certificates',
+      `--keyring=${keyring}`,
+      'bookworm',
+      '-',
+      ...mirror(),
+    ],
     ['docker', 'import', '-', MADE_BASE],
     { env, logFile },
   );
@@ -81,8 +90,8 @@ async function pipe([maker = '', ...makerArgs], [taker = '', ...takerArgs], { en
   const first = spawn(maker, makerArgs, { env, stdio: ['ignore', 'pipe', log] });
   const second = spawn(taker, takerArgs, { env, stdio: ['pipe', log, log] });
   const timer = setTimeout(() => first.kill('SIGTERM'), MAKE_LIMIT_MS);
-  second.stdin.on('error', () => first.kill('SIGTERM'));
-  first.stdout.pipe(second.stdin);
+  second.stdin?.on('error', () => first.kill('SIGTERM'));
+  if (second.stdin !== null) first.stdout?.pipe(second.stdin);
   const codes = await Promise.all([exitOf(first), exitOf(second)]);
   clearTimeout(timer);
   closeSync(log);

@@ -1,3 +1,4 @@
+// @ts-check
 // Lays out Node and its package managers, taken from the npm registry by lockfile, as the image's /opt/node.
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,12 @@ import { runLogged, SetUpError } from './command.mjs';
 export const NODE_MAJORS = [20];
 
 /** Docker's names for processors and npm's. */
-const CPUS = /** @type {Record<string, string>} */ ({ amd64: 'x64', x86_64: 'x64', arm64: 'arm64', aarch64: 'arm64' });
+const CPUS = /** @type {Record<string, string>} */ ({
+  amd64: 'x64',
+  x86_64: 'x64',
+  arm64: 'arm64',
+  aarch64: 'arm64',
+});
 
 /** Commands of the package managers and the script behind each. */
 const COMMANDS = {
@@ -29,7 +35,9 @@ const COMMANDS = {
 export function npmCpu(architecture) {
   const cpu = CPUS[architecture];
   if (cpu !== undefined) return cpu;
-  throw new SetUpError(`The Docker engine runs on ${architecture}; the sandbox image can be made for amd64 and arm64.`);
+  throw new SetUpError(
+    `The Docker engine runs on ${architecture}; the sandbox image can be made for amd64 and arm64.`,
+  );
 }
 
 /**
@@ -47,13 +55,17 @@ export async function layOutToolchain(context, { target, architecture }) {
     cpSync(join(context.root, 'sandbox', 'toolchain', file), join(work, file));
   }
   // The image is for Linux whatever this machine is; the engine's processor decides, not ours.
-  await runLogged(['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--os=linux', `--cpu=${cpu}`], {
-    what: 'get Node and the package managers for the sandbox image from the npm registry',
-    logFile: context.logFile('toolchain'),
-    cwd: work,
-    timeoutMs: 300_000,
-  });
-  for (const major of NODE_MAJORS) layOutVersion(join(work, 'node_modules'), join(target, String(major)), `node${major}-${cpu}`);
+  await runLogged(
+    ['npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--os=linux', `--cpu=${cpu}`],
+    {
+      what: 'get Node and the package managers for the sandbox image from the npm registry',
+      logFile: context.logFile('toolchain'),
+      cwd: work,
+      timeoutMs: 300_000,
+    },
+  );
+  for (const major of NODE_MAJORS)
+    layOutVersion(join(work, 'node_modules'), join(target, String(major)), `node${major}-${cpu}`);
   rmSync(work, { recursive: true, force: true });
 }
 
@@ -71,6 +83,8 @@ function layOutVersion(modules, target, nodePackage) {
   cpSync(join(node, 'bin', 'node'), join(bin, 'node'));
   // Native packages are compiled without network, against these headers.
   cpSync(join(node, 'include'), join(target, 'include'), { recursive: true });
-  for (const name of ['npm', 'pnpm', 'yarn']) cpSync(join(modules, name), join(library, name), { recursive: true });
-  for (const [command, script] of Object.entries(COMMANDS)) symlinkSync(`../lib/node_modules/${script}`, join(bin, command));
+  for (const name of ['npm', 'pnpm', 'yarn'])
+    cpSync(join(modules, name), join(library, name), { recursive: true });
+  for (const [command, script] of Object.entries(COMMANDS))
+    symlinkSync(`../lib/node_modules/${script}`, join(bin, command));
 }

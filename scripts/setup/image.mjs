@@ -1,3 +1,4 @@
+// @ts-check
 // Builds the sandbox image when the engine does not have the one that belongs to this checkout's sandbox folder.
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +58,9 @@ export function sandboxImageNames(root) {
  */
 export async function ensureImage(context, { dockerHost }) {
   if (!isOnPath('docker')) {
-    throw new SetUpError('A Docker engine answers but the command docker is missing: install it (on Debian: apt-get install docker.io).');
+    throw new SetUpError(
+      'A Docker engine answers but the command docker is missing: install it (on Debian: apt-get install docker.io).',
+    );
   }
   const env = { ...process.env, DOCKER_HOST: dockerHost };
   const present = await findImage(context.root, env);
@@ -102,7 +105,10 @@ async function buildImage(context, env) {
   });
   const id = await imageId(names.tag, env);
   // The old builder reports some failures in its stream only, so the tag is what counts.
-  if (id === undefined) throw new SetUpError(`docker build ended without the image ${names.tag}; see ${context.logFile('image')}.`);
+  if (id === undefined)
+    throw new SetUpError(
+      `docker build ended without the image ${names.tag}; see ${context.logFile('image')}.`,
+    );
   return { tag: names.tag, id, how: 'built' };
 }
 
@@ -159,6 +165,8 @@ async function hasBridge(env) {
  * @returns {Promise<string | undefined>}
  */
 async function imageId(name, env) {
-  const { code, stdout } = await capture(['docker', 'image', 'inspect', '--format', '{{.Id}}', name], { env });
+  const { code, stdout } = await capture(['docker', 'image', 'inspect', '--format', '{{.Id}}', name], {
+    env,
+  });
   return code === 0 ? stdout.trim() : undefined;
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Keeps two set-ups from doing the same thing at once; a lock of a process that is gone is taken over.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -27,7 +28,9 @@ export async function withLock(file, action, { limitMs = 900_000, pollMs = 200, 
   while (!tryAcquire(file)) {
     const owner = readOwner(file);
     if (Date.now() > deadline) {
-      throw new SetUpError(`another set-up (process ${owner?.pid ?? 'unknown'}) holds ${file}; end it or remove the file.`);
+      throw new SetUpError(
+        `another set-up (process ${owner?.pid ?? 'unknown'}) holds ${file}; end it or remove the file.`,
+      );
     }
     if (!told) onWait?.(owner);
     told = true;

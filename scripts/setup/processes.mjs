@@ -1,3 +1,4 @@
+// @ts-check
 // What set-up asks about other processes, from /proc; elsewhere only whether a process exists.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
@@ -11,7 +12,11 @@ export function processStatus(pid) {
     // The name stands in parentheses and may hold spaces and parentheses itself.
     const end = text.lastIndexOf(')');
     const fields = text.slice(end + 2).split(' ');
-    return { name: text.slice(text.indexOf('(') + 1, end), state: fields[0] ?? '', startedAt: fields[19] ?? '' };
+    return {
+      name: text.slice(text.indexOf('(') + 1, end),
+      state: fields[0] ?? '',
+      startedAt: fields[19] ?? '',
+    };
   } catch {
     return undefined;
   }

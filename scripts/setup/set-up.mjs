@@ -1,3 +1,4 @@
+// @ts-check
 // Does all set-up that the demo, the tests and the service need; what is there already is skipped.
 import { buildWhenStale } from './build.mjs';
 import { createContext } from './context.mjs';
@@ -32,7 +33,11 @@ export async function setUp({ log, steps = PRODUCT_STEPS, yes, root } = {}) {
   const started = performance.now();
   const context = createContext({ log, yes, root });
   const wants = (/** @type {Step} */ step) => steps.includes(step);
-  const lanes = [packagesAndBuild(context, wants), engineAndImage(context, wants), wants('test-peers') && ensureTestPeers(context)];
+  const lanes = [
+    packagesAndBuild(context, wants),
+    engineAndImage(context, wants),
+    wants('test-peers') && ensureTestPeers(context),
+  ];
   // All lanes end before the first failure is told: none is left writing behind the caller's back.
   const outcomes = await Promise.allSettled(lanes);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;

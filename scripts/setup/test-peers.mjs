@@ -1,3 +1,4 @@
+// @ts-check
 // Installs the real alert source that an end-to-end test runs: Prometheus and Alertmanager.
 import { isOnPath } from './command.mjs';
 import { installPackages } from './debian.mjs';
@@ -17,7 +18,8 @@ export async function ensureTestPeers(context) {
     packages: PROGRAMS,
     purpose: 'the end-to-end test of alerts',
     step: 'test-peers',
-    otherwise: 'The end-to-end test of alerts runs Prometheus and Alertmanager: install the programs prometheus and prometheus-alertmanager.',
+    otherwise:
+      'The end-to-end test of alerts runs Prometheus and Alertmanager: install the programs prometheus and prometheus-alertmanager.',
   });
   return { installed: true };
 }
