@@ -14,7 +14,8 @@ export type TellKind =
   | 'remember'
   | 'reply'
   | 'make-ready'
-  | 'record-fate';
+  | 'record-fate'
+  | 'discard';
 export type EffectKind = WorkKind | TellKind;
 
 /** `reply`: one comment, found again by its key. `reaction` is put on the comment that asked. */
@@ -53,6 +54,8 @@ export interface EffectPayloads {
   readonly 'ask-approval': RunPayload;
   readonly report: RunPayload;
   readonly remember: RunPayload;
+  /** Removes the run's containers and volumes. */
+  readonly discard: RunPayload;
   readonly reply: ReplyPayload;
   readonly 'make-ready': MakeReadyPayload;
   readonly 'record-fate': RecordFatePayload;

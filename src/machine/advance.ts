@@ -24,6 +24,7 @@ export const INTENTS = [
   'askApproval',
   'report',
   'remember',
+  'discard',
   'cancelWork',
   'startRunDeadline',
   'startPauseDeadline',

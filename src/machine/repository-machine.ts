@@ -48,6 +48,7 @@ const machineSetup = setup({
     askApproval: intend,
     report: intend,
     remember: intend,
+    discard: intend,
     cancelWork: intend,
     startRunDeadline: intend,
     startPauseDeadline: intend,
@@ -160,7 +161,7 @@ export const repositoryMachine = machineSetup.createMachine({
       },
     },
     reporting: {
-      entry: ['stopDeadlines', 'report', 'remember'],
+      entry: ['stopDeadlines', 'report', 'remember', 'discard'],
       on: { REPORTED: { target: 'listening' }, STATION_FAILED: { target: 'listening' } },
     },
     paused: {
