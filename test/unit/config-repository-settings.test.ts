@@ -291,7 +291,7 @@ describe('nothing to test or measure', () => {
     const error = await failure(options);
     expect(error.code).toBe('NOTHING_TO_MEASURE');
     expect(error.message).toContain('.github/hasten.yml');
-    expect(error.message).toContain('```yaml');
+    expect(error.message).toContain('    test: npm test');
   });
 
   it('accepts a file without package.json', async () => {
@@ -308,7 +308,7 @@ describe('nothing to test or measure', () => {
 
 it('gives an example that is itself valid', async () => {
   const error = await failure({});
-  const yaml = error.message.split('```yaml\n')[1]?.split('```')[0] ?? '';
+  const yaml = error.message.split('\n\n')[1] ?? '';
   const settings = await read({ yaml, paths: ['bench/hot-path.mjs', 'index.js'] });
   expect(settings.benchmark).toEqual({ module: 'bench/hot-path.mjs', entry: 'index.js' });
 });

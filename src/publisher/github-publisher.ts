@@ -1,0 +1,227 @@
+/** The publisher at GitHub: what people see of a run, each thing found before it is made, so that a crash repeats nothing. */
+import type { Effect, Station, StationContext, Stations } from '../domain/effect.js';
+import type { Money } from '../domain/money.js';
+import type { RepositoryRef, SourceMirror } from '../domain/repository.js';
+import type { RunRecord } from '../domain/run.js';
+import { approvalText } from './approval-text.js';
+import { ensureCheckRun } from './check-run.js';
+import type { GithubClients, TokenPermissions } from './github-clients.js';
+import { branchOf, ensureBranch } from './hasten-branch.js';
+import { inline, withoutMentions } from './hostile-text.js';
+import { ensureComment, upsertComment } from './marked-comment.js';
+import { assemble, markerOf, statusKey } from './marker.js';
+import { requirePassed } from './passed-run.js';
+import { findPullRequest, keepPace, openPullRequest, type PullRequestPace } from './pull-request.js';
+import {
+  checkRunOutput,
+  commitMessage,
+  draftReasons,
+  pullRequestBody,
+  pullRequestTitle,
+} from './pull-request-text.js';
+import { reactToComment, reactToIssue } from './reaction.js';
+import { markReady } from './ready-for-review.js';
+import { reportText } from './report-text.js';
+import { openRepository, type RepositoryAccess } from './repository-access.js';
+import { statusText } from './status-text.js';
+import { ensureTrackingIssue } from './tracking-issue.js';
+
+export interface GithubPublisherDeps {
+  readonly clients: GithubClients;
+  readonly mirror: SourceMirror;
+  /** Only read: what a run has spent. */
+  readonly money: Pick<Money, 'spentByRun'>;
+  /** Pull requests that one repository gets. */
+  readonly pace: PullRequestPace;
+}
+
+/** The effects that this station performs. */
+export type PublisherKind =
+  | 'acknowledge'
+  | 'update-status'
+  | 'ask-approval'
+  | 'submit'
+  | 'report'
+  | 'reply'
+  | 'make-ready';
+export type PublisherStations = Pick<Stations, PublisherKind>;
+
+const ISSUES: TokenPermissions = { issues: 'write', metadata: 'read' };
+/** Commands may stand on an issue or on a pull request; their comments need either permission. */
+const CONVERSATION: TokenPermissions = { issues: 'write', pull_requests: 'write', metadata: 'read' };
+const SUBMIT: TokenPermissions = {
+  contents: 'write',
+  pull_requests: 'write',
+  checks: 'write',
+  metadata: 'read',
+};
+
+/** Creates the stations that write to GitHub. They throw the errors of `github-errors.ts`. */
+export function createGithubPublisher(deps: GithubPublisherDeps): PublisherStations {
+  return {
+    acknowledge: acknowledgeStation(deps),
+    'update-status': updateStatusStation(deps),
+    'ask-approval': askApprovalStation(deps),
+    submit: submitStation(deps),
+    report: reportStation(deps),
+    reply: replyStation(deps),
+    'make-ready': makeReadyStation(deps),
+  };
+}
+
+function acknowledgeStation(deps: GithubPublisherDeps): Station<'acknowledge'> {
+  return async (effect, context) => {
+    const { run, state } = effect.payload;
+    const access = await open(deps, effect, ISSUES, context);
+    const issueNumber =
+      run.issueNumber ??
+      run.trigger.issueNumber ??
+      (await ensureTrackingIssue(access, run, effect.repository));
+    await reactToIssue(access, issueNumber);
+    const spentUsd = await deps.money.spentByRun(run.id);
+    const body = statusText({ run, state, spentUsd, at: context.now() });
+    await ensureComment(access, { ...statusComment(run, issueNumber), body });
+    context.progress(`issue #${issueNumber} is told`);
+    return { type: 'ACKNOWLEDGED', issueNumber };
+  };
+}
+
+function updateStatusStation(deps: GithubPublisherDeps): Station<'update-status'> {
+  return async (effect, context) => {
+    const { run, state } = effect.payload;
+    if (run.issueNumber === null) return null;
+    const access = await open(deps, effect, ISSUES, context);
+    const spentUsd = await deps.money.spentByRun(run.id);
+    const body = statusText({ run, state, spentUsd, at: context.now() });
+    await upsertComment(access, { ...statusComment(run, run.issueNumber), body });
+    return null;
+  };
+}
+
+function askApprovalStation(deps: GithubPublisherDeps): Station<'ask-approval'> {
+  return async (effect, context) => {
+    const { run } = effect.payload;
+    const spentUsd = await deps.money.spentByRun(run.id);
+    const body = approvalText({ run, spentUsd, key: effect.key });
+    if (body === null || run.issueNumber === null) return null;
+    const access = await open(deps, effect, ISSUES, context);
+    await ensureComment(access, {
+      issueNumber: run.issueNumber,
+      body,
+      marker: markerOf(effect.key),
+      notBefore: effect.createdAt,
+    });
+    context.progress(`asked for approval on issue #${run.issueNumber}`);
+    return null;
+  };
+}
+
+function submitStation(deps: GithubPublisherDeps): Station<'submit'> {
+  return async (effect, context) => {
+    const { run } = effect.payload;
+    const passed = requirePassed(run, await deps.money.spentByRun(run.id));
+    const branch = branchOf(run.id);
+    const access = await open(deps, effect, SUBMIT, context);
+    const standing = await findPullRequest(access, branch);
+    if (standing === null) await keepPace(access, deps.pace, context.now());
+    const { patch } = passed;
+    const commit = await ensureBranch(
+      access,
+      deps.mirror,
+      {
+        run: run.id,
+        repository: effect.repository,
+        baseCommit: patch.baseCommit,
+        tree: patch.tree,
+        diff: patch.diff,
+        message: commitMessage(passed),
+      },
+      context.signal,
+    );
+    context.progress(`branch ${branch} at ${commit.slice(0, 12)}`);
+    const pull =
+      standing ??
+      (await openPullRequest(access, {
+        branch,
+        base: effect.repository.defaultBranch,
+        title: pullRequestTitle(passed),
+        body: pullRequestBody(passed, effect.key),
+        draft: draftReasons(passed).length > 0,
+      }));
+    await ensureCheckRun(access, {
+      commit,
+      key: effect.key,
+      output: checkRunOutput(passed),
+      completedAt: context.now(),
+    });
+    context.progress(`pull request #${pull.number}${pull.draft ? ' (draft)' : ''}`);
+    return {
+      type: 'PULL_REQUEST_OPENED',
+      submission: { branch, commit, pullNumber: pull.number, url: pull.url, draft: pull.draft },
+    };
+  };
+}
+
+function reportStation(deps: GithubPublisherDeps): Station<'report'> {
+  return async (effect, context) => {
+    const { run } = effect.payload;
+    const issueNumber = run.issueNumber ?? run.trigger.issueNumber;
+    if (issueNumber !== null) {
+      const access = await open(deps, effect, ISSUES, context);
+      const spentUsd = await deps.money.spentByRun(run.id);
+      const body = reportText({ run, spentUsd, at: effect.createdAt });
+      await upsertComment(access, { ...statusComment(run, issueNumber), body });
+    }
+    return { type: 'REPORTED' };
+  };
+}
+
+function replyStation(deps: GithubPublisherDeps): Station<'reply'> {
+  return async (effect, context) => {
+    const { issueNumber, text, reaction } = effect.payload;
+    const access = await open(deps, effect, CONVERSATION, context);
+    if (reaction !== null) await reactToComment(access, reaction.commentId, reaction.content);
+    if (text !== null) {
+      await ensureComment(access, {
+        issueNumber,
+        body: assemble([withoutMentions(text)], effect.key),
+        marker: markerOf(effect.key),
+        notBefore: effect.createdAt,
+      });
+    }
+    return null;
+  };
+}
+
+function makeReadyStation(deps: GithubPublisherDeps): Station<'make-ready'> {
+  return async (effect, context) => {
+    const { pullNumber, approvedBy } = effect.payload;
+    const access = await open(deps, effect, CONVERSATION, context);
+    const standing = await markReady(access, pullNumber);
+    if (!standing) return null;
+    await ensureComment(access, {
+      issueNumber: pullNumber,
+      body: assemble(
+        [`${inline(approvedBy, 80)} approved this draft; it is ready for review now.`],
+        effect.key,
+      ),
+      marker: markerOf(effect.key),
+      notBefore: effect.createdAt,
+    });
+    return null;
+  };
+}
+
+function statusComment(run: RunRecord, issueNumber: number) {
+  return { issueNumber, marker: markerOf(statusKey(run.id)), notBefore: run.startedAt };
+}
+
+function open(
+  deps: GithubPublisherDeps,
+  effect: Pick<Effect, 'repository'>,
+  permissions: TokenPermissions,
+  context: StationContext,
+): Promise<RepositoryAccess> {
+  const repository: RepositoryRef = effect.repository;
+  return openRepository(deps.clients, repository, permissions, context.signal);
+}
