@@ -1,0 +1,111 @@
+/** The rule of the gate: what a series of paired log ratios means at a look, and when the control copy vetoes it. */
+import type { Verdict } from '../domain/evaluation.js';
+import { hodgesLehmann, signedRankInterval } from './signed-rank.js';
+
+/** Numbers of pairs at which a decision may fall; the first is the early look. */
+export const LOOKS = [6, 10, 14, 20, 28, 40] as const;
+/** Blocks that also run the control copy of base. */
+export const CONTROL_BLOCKS = 6;
+
+const EARLY_LOOK = LOOKS[0];
+const LAST_LOOK = LOOKS[5];
+const EARLY_RATIO = 1.5;
+/** The interval must exclude everything smaller than this share of the minimum effect. */
+const BOUND = 0.5;
+/** Two-sided, per look: five looks spend 2.5 %. */
+const ALPHA_DIFFERENCE = 0.005;
+const ALPHA_EQUIVALENCE = 0.02;
+const SMALLEST_DRIFT_LIMIT = 0.05;
+
+export interface GateRule {
+  /** Smallest gain that counts, 0.05 = 5 %; above 0 and below 1. */
+  readonly minimumEffect: number;
+  /** Workloads judged side by side; the level for `faster` is divided by it (Bonferroni). */
+  readonly comparisons: number;
+}
+
+export interface GateLook {
+  readonly verdict: Verdict | null;
+  /** Pairs at which to look next; null when decided. */
+  readonly nextLook: number | null;
+  /** Hodges–Lehmann estimate of ln(patch / base). */
+  readonly estimate: number;
+  /** Bounds of ln(patch / base); null when there are fewer pairs than any interval needs. */
+  readonly interval: readonly [number, number] | null;
+  readonly intervalKind: '99.5 % signed-rank interval' | 'range of the paired ratios';
+}
+
+/**
+ * Looks at `d_i = ln(patch_i / base_i)` (negative is faster). Decides only at the looks; in between it names the next.
+ * The last look always decides. Throws RangeError for a log ratio that is not finite.
+ */
+export function lookAt(logRatios: readonly number[], rule: GateRule): GateLook {
+  if (!logRatios.every(Number.isFinite)) throw new RangeError('Every log ratio must be finite.');
+  const pairs = logRatios.length;
+  const early = pairs === EARLY_LOOK ? earlyVerdict(logRatios) : null;
+  if (early !== null) {
+    return {
+      verdict: early,
+      nextLook: null,
+      estimate: hodgesLehmann(logRatios),
+      interval: [Math.min(...logRatios), Math.max(...logRatios)],
+      intervalKind: 'range of the paired ratios',
+    };
+  }
+  const interval = signedRankInterval(logRatios, ALPHA_DIFFERENCE);
+  const verdict = isRankLook(pairs) ? rankVerdict(logRatios, interval, rule) : null;
+  return {
+    verdict: verdict ?? (pairs >= LAST_LOOK ? 'inconclusive' : null),
+    nextLook: verdict === null ? (LOOKS.find((look) => look > pairs) ?? null) : null,
+    estimate: hodgesLehmann(logRatios),
+    interval: Number.isFinite(interval[0]) ? interval : null,
+    intervalKind: '99.5 % signed-rank interval',
+  };
+}
+
+/**
+ * How far the control copy moved against base: `|HL(ln(copy_i / base_i))|`, and whether that forbids any verdict
+ * because it passes max(0.05, half of the measured |ln speed-up|).
+ */
+export function controlVeto(
+  controlLogRatios: readonly number[],
+  estimate: number,
+): { readonly drift: number; readonly vetoed: boolean } {
+  const drift = Math.abs(hodgesLehmann(controlLogRatios));
+  return { drift, vetoed: !(drift <= Math.max(SMALLEST_DRIFT_LIMIT, 0.5 * Math.abs(estimate))) };
+}
+
+/** `slower` where any workload is, else `faster` where any is, else `no-change` where all are, else `inconclusive`. */
+export function combineVerdicts(verdicts: readonly Verdict[]): Verdict {
+  if (verdicts.includes('slower')) return 'slower';
+  if (verdicts.includes('faster')) return 'faster';
+  return verdicts.length > 0 && verdicts.every((verdict) => verdict === 'no-change')
+    ? 'no-change'
+    : 'inconclusive';
+}
+
+function isRankLook(pairs: number): boolean {
+  return pairs >= LAST_LOOK || LOOKS.some((look) => look === pairs && look !== EARLY_LOOK);
+}
+
+function earlyVerdict(logRatios: readonly number[]): Verdict | null {
+  const threshold = Math.log(EARLY_RATIO);
+  if (logRatios.every((d) => d < -threshold)) return 'faster';
+  if (logRatios.every((d) => d > threshold)) return 'slower';
+  return null;
+}
+
+function rankVerdict(
+  logRatios: readonly number[],
+  [low, high]: readonly [number, number],
+  rule: GateRule,
+): Verdict | null {
+  const least = Math.log(1 - rule.minimumEffect);
+  const half = Math.log(1 - rule.minimumEffect * BOUND);
+  const estimate = hodgesLehmann(logRatios);
+  const [, correctedHigh] = signedRankInterval(logRatios, ALPHA_DIFFERENCE / rule.comparisons);
+  if (high < half && correctedHigh < half && estimate <= least) return 'faster';
+  if (low > -half && estimate >= -least) return 'slower';
+  const [equalLow, equalHigh] = signedRankInterval(logRatios, ALPHA_EQUIVALENCE);
+  return equalLow > least && equalHigh < -least ? 'no-change' : null;
+}
