@@ -1,5 +1,6 @@
 /** Turns what a delivery means into machine events and effects, in the transaction that marks the delivery as applied. */
 import type { Delivery, PersonCommand, Reading } from '../domain/delivery.js';
+import type { ReplyPayload } from '../domain/effect.js';
 import type { RepositoryRef } from '../domain/repository.js';
 import type { Trigger } from '../domain/trigger.js';
 import { stateOf } from '../machine/advance.js';
@@ -170,7 +171,7 @@ async function reply(
   applying: Applying,
   held: HeldRepository,
   deliveryId: string,
-  payload: Parameters<typeof intend<'reply'>>[1]['payload'],
+  payload: ReplyPayload,
 ): Promise<void> {
   await intend(applying.tx, {
     key: `d.${deliveryId}.reply`,

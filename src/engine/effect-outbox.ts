@@ -40,11 +40,14 @@ export interface EffectRow {
   readonly repositoryId: string;
   readonly runId: string | null;
   readonly payload: string;
+  /** Tries so far, crashes and parking included. */
   readonly attempt: number;
+  /** Tries that ended in an error. */
+  readonly failures: number;
   readonly createdAt: number;
 }
 
-const COLUMNS = `idem as key, kind, lane, repository_id as "repositoryId", run_id as "runId", payload, attempt,
+const COLUMNS = `idem as key, kind, lane, repository_id as "repositoryId", run_id as "runId", payload, attempt, failures,
   created_at as "createdAt"`;
 
 /** Adds an effect. The same key with another payload is a bug and stops the transaction. */
@@ -137,7 +140,7 @@ export async function recordResult(
   return changes === 1;
 }
 
-/** Puts a claimed effect back, due at `dueAt`. */
+/** Puts a claimed effect back, due at `dueAt`; with an error it counts as a failure. */
 export async function postpone(
   tx: Transaction,
   held: HeldRepository,
@@ -146,8 +149,9 @@ export async function postpone(
   error: StoredError | null,
 ): Promise<void> {
   await tx.run(
-    "update effect set status = 'pending', due_at = ?, last_error = ? where idem = ? and status = 'inflight' and fence = ?",
-    [dueAt, error === null ? null : JSON.stringify(error), key, held.fence],
+    `update effect set status = 'pending', due_at = ?, last_error = ?, failures = failures + ?
+     where idem = ? and status = 'inflight' and fence = ?`,
+    [dueAt, error === null ? null : JSON.stringify(error), error === null ? 0 : 1, key, held.fence],
   );
 }
 

@@ -81,6 +81,7 @@ create table effect (
   payload_hash text not null,
   status text not null check (status in ('pending', 'inflight', 'done', 'failed', 'cancelled')),
   attempt integer not null default 0,
+  failures integer not null default 0,
   fence bigint,
   due_at bigint not null,
   result text,
