@@ -1,6 +1,6 @@
 /** The rule of the gate: what a series of paired log ratios means at a look, and when the control copy vetoes it. */
 import type { Verdict } from '../domain/evaluation.js';
-import { hodgesLehmann, signedRankInterval } from './signed-rank.js';
+import { hodgesLehmann, type SignedRankSummary, summariseSignedRanks } from './signed-rank.js';
 
 /** Numbers of pairs at which a decision may fall; the first is the early look. */
 export const LOOKS = [6, 10, 14, 20, 28, 40] as const;
@@ -42,22 +42,24 @@ export interface GateLook {
 export function lookAt(logRatios: readonly number[], rule: GateRule): GateLook {
   if (!logRatios.every(Number.isFinite)) throw new RangeError('Every log ratio must be finite.');
   const pairs = logRatios.length;
+  const summary = summariseSignedRanks(logRatios);
   const early = pairs === EARLY_LOOK ? earlyVerdict(logRatios) : null;
   if (early !== null) {
     return {
       verdict: early,
       nextLook: null,
-      estimate: hodgesLehmann(logRatios),
+      estimate: summary.estimate,
       interval: [Math.min(...logRatios), Math.max(...logRatios)],
       intervalKind: 'range of the paired ratios',
     };
   }
-  const interval = signedRankInterval(logRatios, ALPHA_DIFFERENCE);
-  const verdict = isRankLook(pairs) ? rankVerdict(logRatios, interval, rule) : null;
+  const interval = summary.interval(ALPHA_DIFFERENCE);
+  const decided = isRankLook(pairs) ? rankVerdict(summary, rule) : null;
+  const verdict = decided ?? (pairs >= LAST_LOOK ? 'inconclusive' : null);
   return {
-    verdict: verdict ?? (pairs >= LAST_LOOK ? 'inconclusive' : null),
+    verdict,
     nextLook: verdict === null ? (LOOKS.find((look) => look > pairs) ?? null) : null,
-    estimate: hodgesLehmann(logRatios),
+    estimate: summary.estimate,
     interval: Number.isFinite(interval[0]) ? interval : null,
     intervalKind: '99.5 % signed-rank interval',
   };
@@ -95,17 +97,13 @@ function earlyVerdict(logRatios: readonly number[]): Verdict | null {
   return null;
 }
 
-function rankVerdict(
-  logRatios: readonly number[],
-  [low, high]: readonly [number, number],
-  rule: GateRule,
-): Verdict | null {
+function rankVerdict({ estimate, interval }: SignedRankSummary, rule: GateRule): Verdict | null {
   const least = Math.log(1 - rule.minimumEffect);
   const half = Math.log(1 - rule.minimumEffect * BOUND);
-  const estimate = hodgesLehmann(logRatios);
-  const [, correctedHigh] = signedRankInterval(logRatios, ALPHA_DIFFERENCE / rule.comparisons);
-  if (high < half && correctedHigh < half && estimate <= least) return 'faster';
+  const [low] = interval(ALPHA_DIFFERENCE);
+  const [, correctedHigh] = interval(ALPHA_DIFFERENCE / rule.comparisons);
+  if (correctedHigh < half && estimate <= least) return 'faster';
   if (low > -half && estimate >= -least) return 'slower';
-  const [equalLow, equalHigh] = signedRankInterval(logRatios, ALPHA_EQUIVALENCE);
+  const [equalLow, equalHigh] = interval(ALPHA_EQUIVALENCE);
   return equalLow > least && equalHigh < -least ? 'no-change' : null;
 }

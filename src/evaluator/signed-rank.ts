@@ -49,23 +49,41 @@ function medianOfSorted(sorted: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+const indices = new Map<string, number | null>();
+
 /** Largest index k with `P(W <= k) <= alpha / 2`, or null when `n` differences are too few for any. */
 export function intervalIndex(n: number, alpha: number): number | null {
+  const key = `${n} ${alpha}`;
+  const known = indices.get(key);
+  if (known !== undefined) return known;
   const firstAbove = signedRankDistribution(n).findIndex((p) => p > alpha / 2);
-  return firstAbove > 0 ? firstAbove - 1 : null;
+  const index = firstAbove > 0 ? firstAbove - 1 : null;
+  indices.set(key, index);
+  return index;
 }
 
-/**
- * Distribution-free interval for the centre of symmetric differences with coverage of at least 1 - alpha:
- * the Walsh averages number k and M-1-k (Hollander & Wolfe, Nonparametric Statistical Methods, §3.3).
- * Unbounded on both sides when `n` is too small for alpha.
- */
-export function signedRankInterval(differences: readonly number[], alpha: number): readonly [number, number] {
-  const index = intervalIndex(differences.length, alpha);
-  if (index === null) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+/** Estimate of the centre of differences, with intervals for it at any level. */
+export interface SignedRankSummary {
+  /** Hodges–Lehmann estimate; NaN for no differences. */
+  readonly estimate: number;
+  /**
+   * Distribution-free interval for the centre of symmetric differences with coverage of at least 1 - alpha:
+   * the Walsh averages number k and M-1-k (Hollander & Wolfe, Nonparametric Statistical Methods, §3.3).
+   * Unbounded on both sides when there are too few differences for alpha.
+   */
+  interval(alpha: number): readonly [number, number];
+}
+
+/** Sorts the Walsh averages once for the estimate and all intervals. */
+export function summariseSignedRanks(differences: readonly number[]): SignedRankSummary {
   const averages = walshAverages(differences);
-  return [
-    averages[index] ?? Number.NEGATIVE_INFINITY,
-    averages[averages.length - 1 - index] ?? Number.POSITIVE_INFINITY,
-  ];
+  return {
+    estimate: medianOfSorted(averages),
+    interval: (alpha) => {
+      const index = intervalIndex(differences.length, alpha);
+      const low = index === null ? undefined : averages[index];
+      const high = index === null ? undefined : averages[averages.length - 1 - index];
+      return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
+    },
+  };
 }

@@ -7,7 +7,7 @@ import {
   intervalIndex,
   median,
   signedRankDistribution,
-  signedRankInterval,
+  summariseSignedRanks,
   walshAverages,
 } from '../../src/evaluator/signed-rank.js';
 
@@ -35,6 +35,8 @@ const differences = (least: number, most: number) =>
         .array(fc.boolean(), { minLength: sizes.length, maxLength: sizes.length })
         .map((signs) => sizes.map((size, i) => ((signs[i] ? -1 : 1) * size) / 1000)),
     );
+
+const signedRankInterval = (d: readonly number[], alpha: number) => summariseSignedRanks(d).interval(alpha);
 
 describe('the signed-rank distribution', () => {
   it('equals the enumeration of all signs for up to 14 differences', () => {
