@@ -20,6 +20,7 @@ function completeObject(front: Front, object: JsonObject): JsonObject {
   if ('login' in object && 'avatar_url' in object) return completeAccount(front, object);
   if ('full_name' in object && 'private' in object && 'owner' in object) return completeRepository(object);
   if (isObject(object.reactions)) return completeDiscussion(front, object);
+  if ('access_tokens_url' in object) return { ...object, target_id: at(object, 'account', 'id') ?? 0 };
   if ('check_suite' in object && 'head_sha' in object) return completeCheckRun(front, object);
   if ('verification' in object) return completeVerification(front, object);
   if (isObject(object.commit) && 'sha' in object) return completeCommit(front, object);
@@ -33,7 +34,7 @@ function completeAccount(front: Front, object: JsonObject): JsonObject {
   const isBot = login.endsWith('[bot]');
   return {
     ...object,
-    avatar_url: textAt(object, 'avatar_url') || `${front.url}/avatars/u/${encodeURIComponent(login)}`,
+    avatar_url: `${front.url}/avatars/u/${encodeURIComponent(login)}`,
     gravatar_id: '',
     url,
     html_url: isBot ? `${front.url}/apps/${login.replace('[bot]', '')}` : `${front.url}/${login}`,
@@ -58,6 +59,7 @@ function completeRepository(object: JsonObject): JsonObject {
     web_commit_signoff_required: false,
     has_pull_requests: true,
     ...object,
+    pushed_at: object.pushed_at ?? object.created_at ?? null,
     license: completeLicense(object.license),
   };
 }

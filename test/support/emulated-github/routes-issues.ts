@@ -7,6 +7,7 @@ import { reaches } from './permissions.js';
 import { paginate } from './routes-app.js';
 
 export function addIssueRoutes(routes: RouteTable): void {
+  routes.on('GET', '/search/issues', searchIssues);
   routes.on('GET', '/repos/:owner/:repo/issues', listIssues);
   routes.on('POST', '/repos/:owner/:repo/issues', createIssue);
   routes.on('GET', '/repos/:owner/:repo/issues/:number', getIssue);
@@ -87,6 +88,14 @@ async function listIssues(front: Front, request: FrontRequest): Promise<Answer> 
   });
   const { slice, headers } = paginate(front, request, all);
   return { status: 200, headers, body: [...slice] };
+}
+
+async function searchIssues(front: Front, request: FrontRequest): Promise<Answer> {
+  const answer = await front.forward(request);
+  if (answer.status !== 200 || Buffer.isBuffer(answer.body) || !isObject(answer.body)) return answer;
+  const items = asObjects(answer.body.items).map((item) => ('head' in item ? pullAsIssue(front, item) : item));
+  const scored = items.map((item) => ({ ...item, score: 1 }));
+  return { ...answer, body: { ...answer.body, search_type: 'lexical', items: scored } };
 }
 
 function matches(request: FrontRequest, issue: JsonObject): boolean {

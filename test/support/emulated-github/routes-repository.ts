@@ -18,6 +18,7 @@ export function addRepositoryRoutes(routes: RouteTable): void {
   routes.on('GET', `${repository}/collaborators/:login/permission`, getPermission);
   routes.on('PUT', `${repository}/collaborators/:login`, addCollaborator);
   routes.on('DELETE', `${repository}/collaborators/:login`, removeCollaborator);
+  routes.on('GET', `${repository}/branches/*branch`, getBranch);
   routes.on('POST', `${repository}/git/commits`, createCommit);
   routes.on('PUT', `${repository}/contents/*path`, putContents);
   routes.on('GET', '/apps/:slug', async (front, request) => {
@@ -42,6 +43,23 @@ async function changeRepository(front: Front, request: FrontRequest): Promise<An
     if (index !== -1) front.repositories.splice(index, 1);
   }
   return answer;
+}
+
+// emulate gives a branch's commit as its SHA alone.
+async function getBranch(front: Front, request: FrontRequest): Promise<Answer> {
+  const answer = await front.forward(request);
+  if (answer.status !== 200 || Buffer.isBuffer(answer.body) || !isObject(answer.body)) return answer;
+  const sha = textAt(answer.body, 'commit', 'sha');
+  if (sha === '') return answer;
+  const { json: commit } = await front.ask('GET', `/repos/${fullNameOf(request)}/commits/${sha}`);
+  const self = `${front.url}${request.path}`;
+  const body: JsonObject = {
+    ...answer.body,
+    commit: commit ?? null,
+    _links: { self, html: `${front.url}/${fullNameOf(request)}/tree/${request.params.branch ?? ''}` },
+    protection: { enabled: answer.body.protected === true },
+  };
+  return { ...answer, body };
 }
 
 async function getPermission(front: Front, request: FrontRequest): Promise<Answer> {
