@@ -12,6 +12,7 @@ import { dockerHost, engineAddress, engineAnswers, isForbidden } from './engine-
 import { mountControlGroups } from './engine-cgroups.mjs';
 import { clearLeftovers, liveEngine } from './engine-leftovers.mjs';
 import { withLock } from './lock.mjs';
+import { processesNamed } from './processes.mjs';
 
 /** @typedef {import('./context.mjs').Context} Context */
 /** @typedef {import('./engine-address.mjs').EngineAddress} EngineAddress */
@@ -28,10 +29,10 @@ const BY_HAND =
   'start it, or set DOCKER_HOST to one that runs.';
 
 /**
- * Each attempt at starting the engine gets other flags: without a bridge the sandboxes work all the same, since
- * none of them has a network, and the image is built in the host's network.
+ * Without a bridge the sandboxes work all the same, since none of them has a network, and the image is built in the
+ * host's network.
  */
-const START_FLAGS = [[], ['--iptables=false', '--ip6tables=false', '--bridge=none']];
+const WITHOUT_BRIDGE = ['--iptables=false', '--ip6tables=false', '--bridge=none'];
 
 /**
  * Returns an engine that answers, starting one where that is possible.
@@ -113,16 +114,29 @@ async function start(context, address) {
   }
   await mountControlGroups(context.log);
   const logFile = join(context.stateDir, 'dockerd.log');
-  for (const flags of START_FLAGS) {
+  /** @type {string[]} */
+  let flags = [];
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
     const cleared = await clearLeftovers();
     if (cleared.length > 0) context.log(`engine: cleared ${cleared.join(', ')} of an engine that was killed`);
     context.log(`engine: starting dockerd${flags.map((flag) => ` ${flag}`).join('')}`);
     const engine = startDetached(['dockerd', ...flags], logFile);
     if (await becomesReady(address, () => !engine.ended())) return;
     await engine.end();
-    if (!/network|iptables|bridge|nftables/i.test(tail(logFile, 5))) break;
+    flags = nextFlags(tail(logFile, 5));
   }
   throw new SetUpError(`dockerd does not answer. ${tail(logFile)}`);
+}
+
+/**
+ * What to try after a start that failed: the same again, or without a bridge where the network was the trouble. A
+ * daemon without a bridge takes down the bridge of another one on this machine, so never beside a live one.
+ * @param {string} lastLines of the daemon's log
+ * @returns {string[]}
+ */
+function nextFlags(lastLines) {
+  const isNetwork = /network|iptables|bridge|nftables/i.test(lastLines);
+  return isNetwork && processesNamed('dockerd').length === 0 ? WITHOUT_BRIDGE : [];
 }
 
 /**
