@@ -108,9 +108,9 @@ function shortened(exchange: Exchange): Exchange {
 }
 
 function summarise(dropped: readonly Exchange[]): TextMessage {
-  const lines = dropped.flatMap((exchange) => {
-    const calls = exchange.answer?.tool_calls ?? [];
-    return calls.map((call) => {
+  const steps = dropped.flatMap((exchange) => (exchange.answer?.tool_calls === undefined ? [] : [exchange.answer]));
+  const lines = steps.flatMap((answer) => {
+    return (answer.tool_calls ?? []).map((call) => {
       const line = `- ${call.function.name} ${call.function.arguments}`.replace(/\s+/g, ' ');
       return line.length > SUMMARY_LINE_CHARACTERS ? `${line.slice(0, SUMMARY_LINE_CHARACTERS)}…` : line;
     });
@@ -120,7 +120,7 @@ function summarise(dropped: readonly Exchange[]): TextMessage {
   return {
     role: 'user',
     content: [
-      `Summary of ${dropped.length} earlier steps that are no longer in view (edits made in them are still in the workspace):`,
+      `Summary of ${steps.length} earlier steps that are no longer in view (edits made in them are still in the workspace):`,
       ...(more > 0 ? [`- ${more} older tool calls`] : []),
       ...shown,
     ].join('\n'),
