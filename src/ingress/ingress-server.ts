@@ -36,6 +36,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_CONNECTIONS = 1000;
 const DEFAULT_GRACE_MS = 10_000;
+const IDLE_SWEEP_MS = 50;
 
 /** Starts to listen. Without an App in the settings, Probot's set-up page is served instead. */
 export async function startIngress(deps: IngressDeps): Promise<Ingress> {
@@ -97,9 +98,12 @@ function withoutOwnMiddleware(options: ConstructorParameters<typeof Probot>[0]):
 
 async function stopServer(server: Server, http: HttpServer, graceMs: number): Promise<void> {
   const cut = setTimeout(() => http.closeAllConnections(), graceMs);
+  // A connection that is kept alive becomes idle after its last answer, and would hold the server open.
+  const sweep = setInterval(() => http.closeIdleConnections(), IDLE_SWEEP_MS);
   try {
     await server.stop();
   } finally {
     clearTimeout(cut);
+    clearInterval(sweep);
   }
 }

@@ -34,7 +34,7 @@ export async function startSetupPage(deps: SetupDeps): Promise<SetupPage> {
         'APP_ID and PRIVATE_KEY are not set, and with NODE_ENV=production there is no set-up page: set them, or start once without NODE_ENV to register the App.',
     });
   }
-  announce(settings.server.publicUrl, log);
+  const forget = announce(settings.server.publicUrl, log);
   const envFile = resolve(deps.directory ?? process.cwd(), '.env');
   const server = await run(() => undefined, {
     env: { HOST: LOOPBACK, PORT: String(settings.server.port), LOG_LEVEL: settings.logLevel },
@@ -43,18 +43,29 @@ export async function startSetupPage(deps: SetupDeps): Promise<SetupPage> {
     // Probot would download a client for a public relay and open a channel there without asking.
     SmeeClient: { createChannel: () => Promise.resolve(undefined) },
   });
-  return { host: server.host, port: server.port, stop: () => server.stop() };
+  return {
+    host: server.host,
+    port: server.port,
+    stop: () => {
+      forget();
+      return server.stop();
+    },
+  };
 }
 
-function announce(publicUrl: string | null, log: Logger): void {
+/** Tells Probot the webhook's address for the manifest; gives what takes it back. */
+function announce(publicUrl: string | null, log: Logger): () => void {
   if (publicUrl === null) {
     log.warn(
       'HASTEN_PUBLIC_URL is not set: GitHub refuses a webhook address that it cannot reach. Set it to the address of this service as GitHub sees it (https://hasten.example.org), or change the address on the page of the App afterwards.',
     );
-    return;
+    return () => undefined;
   }
-  // Probot's manifest takes the webhook address from here, and nothing else reads it in this mode.
+  // Probot takes the address for the manifest from here, and nothing else reads it in this mode.
   process.env.WEBHOOK_PROXY_URL = `${publicUrl}${WEBHOOK_PATH}`;
+  return () => {
+    delete process.env.WEBHOOK_PROXY_URL;
+  };
 }
 
 /** Adds what GitHub gave to `.env`, readable by the owner only. Returns the values, as Probot expects. */
