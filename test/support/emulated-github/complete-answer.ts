@@ -1,7 +1,7 @@
 // Completes GitHub's objects wherever they appear in emulate's answers and webhooks: accounts, repositories,
 // issues, comments, commits, check runs.
 import type { Front } from './front.js';
-import { asObject, isObject, type Json, type JsonObject, textAt } from './json.js';
+import { asObject, at, isObject, type Json, type JsonObject, textAt } from './json.js';
 
 const REACTIONS = ['+1', '-1', 'laugh', 'hooray', 'confused', 'heart', 'rocket', 'eyes'];
 
@@ -57,6 +57,7 @@ function completeRepository(object: JsonObject): JsonObject {
     network_count: 0,
     subscribers_count: 0,
     web_commit_signoff_required: false,
+    custom_properties: {},
     has_pull_requests: true,
     ...object,
     pushed_at: object.pushed_at ?? object.created_at ?? null,

@@ -15,6 +15,7 @@ export async function completeWebhook(
   const fullName = textAt(payload, 'repository', 'full_name');
   const account = fullName.split('/')[0] ?? '';
   let name = event;
+  if (isObject(payload.issue)) payload.issue = { draft: false, ...payload.issue };
   if (isObject(payload.label)) payload.label = await fullLabel(front, fullName, payload.label);
   if (event === 'issues' && (await isPull(front, fullName, asObject(payload.issue)))) {
     name = 'pull_request';
@@ -28,7 +29,7 @@ export async function completeWebhook(
   if (name === 'pull_request') {
     const pull = asObject(payload.pull_request);
     payload.number = numberAt(pull, 'number');
-    payload.pull_request = await withCountersOf(front, fullName, pull);
+    payload.pull_request = { active_lock_reason: null, ...(await withCountersOf(front, fullName, pull)) };
     if (payload.action === 'edited') payload.changes = {};
   }
   if (front.seed.organizations.some((organization) => organization.login === account)) {

@@ -93,7 +93,9 @@ async function listIssues(front: Front, request: FrontRequest): Promise<Answer> 
 async function searchIssues(front: Front, request: FrontRequest): Promise<Answer> {
   const answer = await front.forward(request);
   if (answer.status !== 200 || Buffer.isBuffer(answer.body) || !isObject(answer.body)) return answer;
-  const items = asObjects(answer.body.items).map((item) => ('head' in item ? pullAsIssue(front, item) : item));
+  const items = asObjects(answer.body.items).map((item) =>
+    'head' in item ? pullAsIssue(front, item) : item,
+  );
   const scored = items.map((item) => ({ ...item, score: 1 }));
   return { ...answer, body: { ...answer.body, search_type: 'lexical', items: scored } };
 }

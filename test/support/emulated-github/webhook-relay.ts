@@ -176,7 +176,12 @@ export class WebhookRelay {
 
   /** The App's webhook settings in the form of `GET /app/hook/config`. */
   config(): JsonObject {
-    return { content_type: 'json', insecure_ssl: '0', secret: '********', ...(this.target === undefined ? {} : { url: this.target }) };
+    return {
+      content_type: 'json',
+      insecure_ssl: '0',
+      secret: '********',
+      ...(this.target === undefined ? {} : { url: this.target }),
+    };
   }
 }
 
