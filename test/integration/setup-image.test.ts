@@ -22,7 +22,7 @@ async function inSandbox(command: string[], extra: string[] = []) {
 
 beforeAll(async () => {
   await ensureImage(context, await ensureEngine(context));
-});
+}, 600_000);
 
 test('the image of this checkout is found again, so nothing is built', async () => {
   const again = await ensureImage(context, await ensureEngine(context));
