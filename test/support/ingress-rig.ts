@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { type Environment, readServiceSettings } from '../../src/config/service-settings.js';
+import {
+  type Environment,
+  readServiceSettings,
+  type ServiceSettings,
+} from '../../src/config/service-settings.js';
+import type { Delivery } from '../../src/domain/delivery.js';
 import type { HealthReport } from '../../src/ingress/health-handler.js';
 import { type Ingress, startIngress } from '../../src/ingress/ingress-server.js';
 import { WEBHOOK_PATH } from '../../src/ingress/routes.js';
@@ -41,11 +46,14 @@ export interface StoredDelivery {
   readonly repository_id: string | null;
   readonly installation_id: number | null;
   readonly body: string;
+  readonly body_hash: string;
+  readonly received_at: number;
 }
 
 export interface IngressRig {
   readonly url: string;
   readonly ingress: Ingress;
+  readonly settings: ServiceSettings;
   /** All that was logged so far. */
   logged(): string;
   deliveries(): Promise<readonly StoredDelivery[]>;
@@ -102,15 +110,31 @@ export async function startIngressRig(
   return {
     url: `http://127.0.0.1:${ingress.port}`,
     ingress,
+    settings,
     logged: () => lines.join(''),
     deliveries: () =>
-      database.tx((tx) => tx.all<StoredDelivery>('select * from delivery order by received_at')),
+      database.tx((tx) => tx.all<StoredDelivery>('select * from delivery order by received_at, rowid')),
     wakes: () => wakes,
     close: async () => {
       await ingress.stop(1000);
       await database.close();
       rmSync(directory, { recursive: true, force: true });
     },
+  };
+}
+
+/** A row as the reader gets it. */
+export function asDelivery(row: StoredDelivery): Delivery {
+  return {
+    id: row.delivery_id,
+    source: row.source === 'alert' ? 'alert' : 'github',
+    event: row.event,
+    action: row.action,
+    repositoryId: row.repository_id,
+    installationId: row.installation_id,
+    body: row.body,
+    bodyHash: row.body_hash,
+    receivedAt: row.received_at,
   };
 }
 
