@@ -1,38 +1,18 @@
 /** The operator's settings: everything that the service takes from its environment, validated before anything starts. */
-import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import { z } from 'zod';
-import { UserError } from '../domain/errors.js';
 import type { MoneyLimits } from '../domain/money.js';
 import { type AlertSource, parseAlertSources } from './alert-sources.js';
-import { accountList, decimal, dollars, hostAndPort, webAddress, whole } from './setting-kinds.js';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** Has a known price in the kept price list; any other one needs HASTEN_MODEL_PRICES when the list lacks it. */
-export const DEFAULT_MODEL = 'gpt-5.1';
-
-export interface GithubAppSettings {
-  readonly id: number;
-  /** PEM text; a secret. */
-  readonly privateKey: string;
-  /** A secret. */
-  readonly webhookSecret: string;
-}
+import { appSettings, type GithubAppSettings, type ReadFile } from './github-app-settings.js';
+import type { ModelPrices } from './model-prices.js';
+import { isSettingKey, type LogLevel, type SettingValues, settingsSchema } from './setting-keys.js';
+import { SettingProblems } from './setting-problems.js';
 
 /** Where GitHub is: github.com, or the server of GHE_HOST. No slash at the end. */
 export interface GithubHost {
   readonly webUrl: string;
   readonly apiUrl: string;
-}
-
-export interface ModelPrices {
-  /** US dollars per million tokens. */
-  readonly inputUsdPerMillion: number;
-  readonly outputUsdPerMillion: number;
 }
 
 export interface ServiceSettings {
@@ -76,75 +56,18 @@ export interface ServiceSettings {
     readonly bucket: { readonly ratePerSecond: number; readonly burst: number };
   };
   readonly graceMs: number;
-  readonly pace: { readonly pullsPerHour: number; readonly pullsOpen: number };
+  readonly pace: {
+    readonly pullsPerHour: number;
+    readonly pullsOpen: number;
+    /** Milliseconds between two writes to GitHub per installation. */
+    readonly writePauseMs: number;
+  };
   readonly npmRegistry: string;
   /** Sentences for the log at start: what is off, unknown or unusual. */
   readonly notices: readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-const SECRETS: ReadonlySet<string> = new Set([
-  'PRIVATE_KEY',
-  'WEBHOOK_SECRET',
-  'OPENAI_API_KEY',
-  'HASTEN_ALERT_SOURCES',
-]);
-const MAX_SHOWN_CHARS = 80;
-const MIB = 1024 * 1024;
-const secret = z.string().min(8, 'at least 8 characters');
-
-const KEYS = {
-  APP_ID: whole(1, 999_999_999_999).optional(),
-  PRIVATE_KEY: z.string().optional(),
-  PRIVATE_KEY_PATH: z.string().optional(),
-  WEBHOOK_SECRET: secret.optional(),
-  GHE_HOST: hostAndPort().optional(),
-  GHE_PROTOCOL: z.enum(['http', 'https'], 'http or https').default('https'),
-  PORT: whole(1, 65_535).default(3000),
-  HOST: z
-    .string()
-    .regex(/^[A-Za-z0-9.:_-]{1,253}$/, 'a host name or address to listen on')
-    .default('localhost'),
-  LOG_LEVEL: z.enum(LOG_LEVELS, LOG_LEVELS.join(', ')).default('info'),
-  HASTEN_PUBLIC_URL: webAddress().optional(),
-  HASTEN_DATA_DIR: z.string().default('.hasten/data'),
-  HASTEN_ALLOWED_ACCOUNTS: accountList().default([]),
-  OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: webAddress().optional(),
-  HASTEN_MODEL: z
-    .string()
-    .regex(/^[\w./:@-]{1,200}$/, 'the name of a model')
-    .default(DEFAULT_MODEL),
-  HASTEN_MODEL_PRICES: z.string().transform(parsePrices).optional(),
-  HASTEN_MODEL_MAX_OUTPUT_TOKENS: whole(256, 1_000_000).default(16_384),
-  HASTEN_LIMIT_RUN_USD: dollars().default(5),
-  HASTEN_LIMIT_REPOSITORY_HOUR_USD: dollars().default(10),
-  HASTEN_LIMIT_INSTALLATION_DAY_USD: dollars().default(25),
-  HASTEN_LIMIT_SERVICE_DAY_USD: dollars().default(50),
-  HASTEN_ATTEMPTS: whole(1, 20).default(3),
-  HASTEN_ALERT_SOURCES: z.string().optional(),
-  HASTEN_ALERT_SOURCES_FILE: z.string().optional(),
-  HASTEN_SANDBOX_RUNTIME: z
-    .string()
-    .regex(/^[\w.-]{1,100}$/, 'the name of a Docker runtime')
-    .default('runc'),
-  HASTEN_SANDBOX_IMAGE: z
-    .string()
-    .regex(/^[\w./:@-]{1,300}$/, 'the name of a Docker image')
-    .optional(),
-  HASTEN_MAX_BODY_BYTES: whole(1024, 25 * MIB, ' of bytes').default(5 * MIB),
-  HASTEN_PENDING_PER_REPOSITORY: whole(1, 100_000).default(200),
-  HASTEN_PENDING_TOTAL: whole(1, 1_000_000).default(5000),
-  HASTEN_BUCKET_RATE: decimal(0.01, 10_000, ' of requests a second').default(10),
-  HASTEN_BUCKET_BURST: whole(1, 100_000).default(200),
-  HASTEN_GRACE_SECONDS: whole(0, 3600, ' of seconds').default(20),
-  HASTEN_PULLS_PER_HOUR: whole(0, 1000).default(2),
-  HASTEN_PULLS_OPEN: whole(0, 1000).default(10),
-  HASTEN_NPM_REGISTRY: webAddress().optional(),
-} as const;
-const schema = z.object(KEYS);
-type Values = z.infer<typeof schema>;
 
 /**
  * Reads and validates all settings; `readFile` gives a file's text. Paths start at `directory` (absolute).
@@ -160,8 +83,8 @@ export function readServiceSettings(
       value === undefined || value.trim() === '' ? [] : [[key, value.trim()]],
     ),
   );
-  const problems = new Problems(set);
-  const result = schema.safeParse(set);
+  const problems = new SettingProblems(set);
+  const result = settingsSchema.safeParse(set);
   if (!result.success) {
     for (const issue of result.error.issues) problems.add(String(issue.path[0]), issue.message);
     throw problems.error();
@@ -182,40 +105,11 @@ export function withEnvFile(environment: Environment, envFileText: string): Envi
   return { ...parseEnv(envFileText), ...environment };
 }
 
-/** Collects what is wrong, so that one start shows all of it. */
-class Problems {
-  private readonly lines: string[] = [];
-  constructor(private readonly set: Readonly<Record<string, string>>) {}
-
-  get found(): boolean {
-    return this.lines.length > 0;
-  }
-
-  add(key: string, allowed: string, inner: readonly string[] = []): void {
-    const name = [key, ...inner].join('.');
-    this.lines.push(`${name}: ${this.shown(key)}; allowed: ${allowed}`);
-  }
-
-  error(): UserError {
-    const message = `The settings of the service cannot be used:\n${this.lines.map((line) => `- ${line}`).join('\n')}`;
-    return new UserError({ code: 'SETTINGS_INVALID', message });
-  }
-
-  private shown(key: string): string {
-    const value = this.set[key];
-    if (value === undefined) return 'is not set';
-    if (SECRETS.has(key)) return `(hidden, ${value.length} characters)`;
-    return JSON.stringify(value.length > MAX_SHOWN_CHARS ? `${value.slice(0, MAX_SHOWN_CHARS)}…` : value);
-  }
-}
-
-type ReadFile = (key: string, path: string) => string | null;
-
 function readOrReport(
   key: string,
   path: string,
   readFile: (path: string) => string,
-  problems: Problems,
+  problems: SettingProblems,
 ): string | null {
   try {
     return readFile(path);
@@ -225,40 +119,7 @@ function readOrReport(
   }
 }
 
-function appSettings(values: Values, read: ReadFile, problems: Problems): GithubAppSettings | null {
-  const key = values.PRIVATE_KEY === undefined ? 'PRIVATE_KEY_PATH' : 'PRIVATE_KEY';
-  const given =
-    values.PRIVATE_KEY ?? (values.PRIVATE_KEY_PATH && read('PRIVATE_KEY_PATH', values.PRIVATE_KEY_PATH));
-  if (values.APP_ID === undefined && given === undefined) return null;
-  if (given === null) return null;
-  if (values.APP_ID === undefined)
-    problems.add('APP_ID', 'the number of the App, since a private key is set');
-  if (given === undefined)
-    problems.add(
-      'PRIVATE_KEY',
-      "the App's private key (or its file in PRIVATE_KEY_PATH), since APP_ID is set",
-    );
-  if (values.WEBHOOK_SECRET === undefined)
-    problems.add('WEBHOOK_SECRET', "the App's webhook secret, at least 8 characters");
-  const privateKey = given === undefined ? null : pemOf(given);
-  if (given !== undefined && privateKey === null)
-    problems.add(key, 'an RSA private key in PEM form, or that in Base64');
-  if (values.APP_ID === undefined || privateKey === null || values.WEBHOOK_SECRET === undefined) return null;
-  return { id: values.APP_ID, privateKey, webhookSecret: values.WEBHOOK_SECRET };
-}
-
-/** As Probot takes it: PEM with real or escaped line breaks, or Base64 of it. */
-function pemOf(text: string): string | null {
-  const plain = text.replace(/^"|"$/g, '').replace(/\\n/g, '\n');
-  const pem = plain.includes('-----BEGIN') ? plain : Buffer.from(plain, 'base64').toString('utf8');
-  try {
-    return createPrivateKey(pem).asymmetricKeyType === 'rsa' ? pem : null;
-  } catch {
-    return null;
-  }
-}
-
-function sources(values: Values, read: ReadFile, problems: Problems): readonly AlertSource[] {
+function sources(values: SettingValues, read: ReadFile, problems: SettingProblems): readonly AlertSource[] {
   const { HASTEN_ALERT_SOURCES: text, HASTEN_ALERT_SOURCES_FILE: path } = values;
   if (text !== undefined && path !== undefined) {
     problems.add('HASTEN_ALERT_SOURCES_FILE', 'nothing while HASTEN_ALERT_SOURCES is set');
@@ -273,31 +134,7 @@ function sources(values: Values, read: ReadFile, problems: Problems): readonly A
   return [];
 }
 
-/** `input,output` or `{"input": 1.25, "output": 10}`, US dollars per million tokens. */
-function parsePrices(text: string, context: z.RefinementCtx): ModelPrices {
-  const price = z.coerce.number().min(0).max(100_000);
-  const shape = z.strictObject({ input: price, output: price });
-  const [input, output, ...rest] = text.split(',');
-  const pair = rest.length === 0 && input?.trim() && output?.trim() ? { input, output } : null;
-  const parsed = shape.safeParse(text.startsWith('{') ? jsonOf(text) : pair);
-  if (parsed.success) {
-    return { inputUsdPerMillion: parsed.data.input, outputUsdPerMillion: parsed.data.output };
-  }
-  const message =
-    'US dollars per million tokens as "1.25,10" (input, output) or {"input": 1.25, "output": 10}';
-  context.addIssue({ code: 'custom', message });
-  return z.NEVER;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function githubHost(values: Values): GithubHost {
+function githubHost(values: SettingValues): GithubHost {
   if (values.GHE_HOST === undefined)
     return { webUrl: 'https://github.com', apiUrl: 'https://api.github.com' };
   const webUrl = `${values.GHE_PROTOCOL}://${values.GHE_HOST}`;
@@ -311,7 +148,7 @@ interface Found {
   readonly set: Readonly<Record<string, string>>;
 }
 
-function assemble(values: Values, found: Found): ServiceSettings {
+function assemble(values: SettingValues, found: Found): ServiceSettings {
   const registry = values.HASTEN_NPM_REGISTRY ?? 'https://registry.npmjs.org';
   return {
     app: found.app,
@@ -347,14 +184,18 @@ function assemble(values: Values, found: Found): ServiceSettings {
       bucket: { ratePerSecond: values.HASTEN_BUCKET_RATE, burst: values.HASTEN_BUCKET_BURST },
     },
     graceMs: values.HASTEN_GRACE_SECONDS * 1000,
-    pace: { pullsPerHour: values.HASTEN_PULLS_PER_HOUR, pullsOpen: values.HASTEN_PULLS_OPEN },
+    pace: {
+      pullsPerHour: values.HASTEN_PULLS_PER_HOUR,
+      pullsOpen: values.HASTEN_PULLS_OPEN,
+      writePauseMs: values.HASTEN_WRITE_PAUSE_MS,
+    },
     npmRegistry: registry,
     notices: notices(values, found),
   };
 }
 
-function notices(values: Values, found: Found): string[] {
-  const unknown = Object.keys(found.set).filter((key) => key.startsWith('HASTEN_') && !(key in KEYS));
+function notices(values: SettingValues, found: Found): string[] {
+  const unknown = Object.keys(found.set).filter((key) => key.startsWith('HASTEN_') && !isSettingKey(key));
   const lines = unknown.map((key) => `${key} is set, but there is no such setting: is it misspelt?`);
   if (values.HASTEN_ALLOWED_ACCOUNTS.length === 0) {
     lines.push(
