@@ -67,7 +67,7 @@ describe('working memory', () => {
           expect(messages.some((message) => JSON.stringify(message).includes(`f${index}`))).toBe(true);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -95,10 +95,16 @@ function runIn(directory: string, command: SandboxCommand): CommandResult {
     encoding: 'utf8',
     timeout: command.timeoutMs,
   });
-  const text = (all: string) => ({ text: all, totalBytes: Buffer.byteLength(all), truncated: false });
+  const text = (all: string | null) => {
+    const shown = all ?? '';
+    return { text: shown, totalBytes: Buffer.byteLength(shown), truncated: false };
+  };
+  // A program that this machine lacks ends like one that the image lacks.
+  const status =
+    done.error !== undefined && 'code' in done.error && done.error.code === 'ENOENT' ? 127 : done.status;
   return {
-    outcome: done.status === null ? 'timed-out' : 'exited',
-    exitCode: done.status,
+    outcome: status === null ? 'timed-out' : 'exited',
+    exitCode: status,
     stdout: text(done.stdout),
     stderr: text(done.stderr),
     wallMs: 1,
