@@ -26,7 +26,7 @@ export function contentHash(root, entries, { salt = '' } = {}) {
  * @param {string} path
  * @returns {string[]}
  */
-export function filesBelow(path) {
+function filesBelow(path) {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return [];
   if (!stat.isDirectory()) return [path];

@@ -15,7 +15,7 @@ let queue = Promise.resolve();
  * Why packages cannot be installed here, or undefined when they can.
  * @returns {string | undefined}
  */
-export function whyNotInstallable() {
+function whyNotInstallable() {
   if (process.platform !== 'linux' || !isOnPath('apt-get')) return 'this is not Debian or Ubuntu';
   if (process.getuid?.() !== 0) return 'this user is not root';
   return undefined;

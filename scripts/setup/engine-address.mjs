@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { capture } from './command.mjs';
 
 /** The socket of an engine on this machine. */
-export const DEFAULT_SOCKET = '/var/run/docker.sock';
+const DEFAULT_SOCKET = '/var/run/docker.sock';
 
 /**
  * @typedef {{ kind: 'socket', path: string } | { kind: 'http', host: string, port: number }

@@ -11,7 +11,7 @@ import { installPackages } from './debian.mjs';
 /** Both ways give the same release; Node comes from the toolchain folder in both. */
 export const PULLED_BASE = 'debian:bookworm-slim';
 /** The name of the base made here. */
-export const MADE_BASE = 'hasten-sandbox-base:bookworm';
+const MADE_BASE = 'hasten-sandbox-base:bookworm';
 
 const PULL_LIMIT_MS = 60_000;
 const MAKE_LIMIT_MS = 600_000;

@@ -7,7 +7,7 @@ import { runLogged, SetUpError } from './command.mjs';
 /** @typedef {import('./context.mjs').Context} Context */
 
 /** Node versions that stand side by side in the image, by major. */
-export const NODE_MAJORS = [20];
+const NODE_MAJORS = [20];
 
 /** Docker's names for processors and npm's. */
 const CPUS = /** @type {Record<string, string>} */ ({

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
  * @param {number} pid
  * @returns {{ name: string, state: string, startedAt: string } | undefined} undefined when there is none
  */
-export function processStatus(pid) {
+function processStatus(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name stands in parentheses and may hold spaces and parentheses itself.
