@@ -1,12 +1,13 @@
 // @ts-check
 // Installs Debian or Ubuntu packages as root, without starting the services that they bring.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isOnPath, runLogged, SetUpError } from './command.mjs';
+import { capture, isOnPath, runLogged, SetUpError } from './command.mjs';
 
 /** @typedef {import('./context.mjs').Context} Context */
 
 const POLICY = '/usr/sbin/policy-rc.d';
 const APT_LIMIT_MS = 600_000;
+const UNATTENDED = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_MODE: 'l' };
 
 /** apt-get takes one caller at a time; the steps of one set-up wait here, other processes wait for dpkg's lock. */
 let queue = Promise.resolve();
@@ -48,15 +49,24 @@ export async function installPackages(context, { packages, purpose, step, otherw
 async function aptInstall(packages, logFile) {
   const install = () => apt(['install', '--yes', '--no-install-recommends', ...packages], logFile);
   await withoutServiceStart(async () => {
-    if (!hasPackageLists()) await apt(['update'], logFile);
+    if (!hasPackageLists()) await refreshLists(logFile);
     try {
       await install();
     } catch {
-      // Lists older than the mirror name files that are gone; a fresh list and one more try cure that.
-      await apt(['update'], logFile);
+      // Lists older than the mirror name files that are gone, and an installation that was killed blocks the next.
+      await capture(['dpkg', '--configure', '-a'], { timeoutMs: APT_LIMIT_MS, env: UNATTENDED });
+      await refreshLists(logFile);
       await install();
     }
   });
+}
+
+/**
+ * One source that does not answer must not stop packages that come from another; the installation decides.
+ * @param {string} logFile
+ */
+async function refreshLists(logFile) {
+  await apt(['update'], `${logFile}.update`).catch(() => undefined);
 }
 
 /**
@@ -69,7 +79,7 @@ async function apt(args, logFile) {
     what: `run apt-get ${args.filter((arg) => !arg.startsWith('-')).join(' ')}`,
     logFile,
     timeoutMs: APT_LIMIT_MS,
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_MODE: 'l' },
+    env: UNATTENDED,
   });
 }
 
