@@ -15,6 +15,8 @@ export interface GithubHost {
   readonly apiUrl: string;
 }
 
+const DEFAULT_NPM_REGISTRY = 'https://registry.npmjs.org';
+
 export interface ServiceSettings {
   /** Null: not registered yet, the set-up page is shown. */
   readonly app: GithubAppSettings | null;
@@ -149,7 +151,6 @@ interface Found {
 }
 
 function assemble(values: SettingValues, found: Found): ServiceSettings {
-  const registry = values.HASTEN_NPM_REGISTRY ?? 'https://registry.npmjs.org';
   return {
     app: found.app,
     github: githubHost(values),
@@ -189,7 +190,7 @@ function assemble(values: SettingValues, found: Found): ServiceSettings {
       pullsOpen: values.HASTEN_PULLS_OPEN,
       writePauseMs: values.HASTEN_WRITE_PAUSE_MS,
     },
-    npmRegistry: registry,
+    npmRegistry: values.HASTEN_NPM_REGISTRY ?? values.npm_config_registry ?? DEFAULT_NPM_REGISTRY,
     notices: notices(values, found),
   };
 }

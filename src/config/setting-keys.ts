@@ -61,6 +61,8 @@ const KEYS = {
   HASTEN_PULLS_OPEN: whole(0, 1000).default(10),
   HASTEN_WRITE_PAUSE_MS: whole(0, 60_000, ' of milliseconds').default(1000),
   HASTEN_NPM_REGISTRY: webAddress().optional(),
+  /** Set by npm itself for scripts, when its own settings name a registry. */
+  npm_config_registry: webAddress().optional().catch(undefined),
 } as const;
 /** Values of all keys, before they are put together; empty texts are taken out before. */
 export const settingsSchema = z.object(KEYS);

@@ -2,7 +2,8 @@
 import type { Logger } from 'pino';
 import { ProbotOctokit } from 'probot';
 import { z } from 'zod';
-import type { GithubAppSettings, GithubHost } from '../config/service-settings.js';
+import type { GithubAppSettings } from '../config/github-app-settings.js';
+import type { GithubHost } from '../config/service-settings.js';
 import type { CloneCredentials } from '../domain/credentials.js';
 import { PeerError } from '../domain/errors.js';
 import type { RepositoryRef } from '../domain/repository.js';
