@@ -7,6 +7,7 @@ import type { Transaction } from '../store/database.js';
 import { startDeadline, stopDeadlines } from './deadlines.js';
 import { cancelWork, intend } from './effect-outbox.js';
 import type { HeldRepository } from './leases.js';
+import { spentUsd } from './spent.js';
 
 export interface Applied {
   /** False: this event id was applied before, nothing changed. */
@@ -19,6 +20,8 @@ export interface Applied {
   /** Keys of effects whose work must stop now. */
   readonly cancelled: readonly string[];
   readonly accepted: boolean;
+  /** Dollars booked to the run so far. */
+  readonly spentUsd: number;
 }
 
 /** Deadlines in milliseconds. */
@@ -59,7 +62,7 @@ export async function applyEvent(
     eventId,
   ]);
   if (seen !== undefined)
-    return { fresh: false, held, from, to: from, ended: null, cancelled: [], accepted: false };
+    return { fresh: false, held, from, to: from, ended: null, cancelled: [], accepted: false, spentUsd: 0 };
 
   const rev = held.rev + 1;
   const next = advance(held.snapshot, { ...event, at, rev });
@@ -97,7 +100,16 @@ export async function applyEvent(
   };
   const ended = next.state === 'listening' && from !== 'listening' ? held.snapshot.context.run : null;
   if (ended !== null) await endRun(tx, ended, at);
-  return { fresh: true, held: after, from, to: next.state, ended, cancelled, accepted: next.accepted };
+  return {
+    fresh: true,
+    held: after,
+    from,
+    to: next.state,
+    ended,
+    cancelled,
+    accepted: next.accepted,
+    spentUsd: run === null ? 0 : await spentUsd(tx, run.id),
+  };
 }
 
 async function storeSnapshot(

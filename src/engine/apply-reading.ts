@@ -11,6 +11,7 @@ import { hastenPause } from './deadlines.js';
 import { intend } from './effect-outbox.js';
 import type { HeldRepository, Leases } from './leases.js';
 import { runIdOf } from './run-id.js';
+import { spentUsd } from './spent.js';
 import { admitTrigger, dropWaiting, placeOf, takeWaiting } from './waiting-triggers.js';
 
 export interface Applying {
@@ -105,7 +106,7 @@ async function obey(
     run,
     place: await placeOf(tx, held.repository.id, command.issueNumber),
     pullRequest: await pullRequestOf(tx, held.repository.id, command.issueNumber),
-    spentUsd: run === null ? 0 : await spent(tx, run.id),
+    spentUsd: run === null ? 0 : await spentUsd(tx, run.id),
   });
   if (answer.dropsWaiting) await dropWaiting(tx, held.repository.id, command.issueNumber);
   await reply(applying, held, delivery.id, {
@@ -225,12 +226,4 @@ async function pullRequestOf(
     [repositoryId, number],
   );
   return row === undefined ? null : { number: row.number, draft: row.draft === 1, fate: row.fate };
-}
-
-async function spent(tx: Transaction, runId: string): Promise<number> {
-  const row = await tx.get<{ total: number }>(
-    'select coalesce(sum(micro_usd), 0) as total from reservation where run_id = ?',
-    [runId],
-  );
-  return (row?.total ?? 0) / 1_000_000;
 }

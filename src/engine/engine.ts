@@ -190,6 +190,7 @@ export class Engine {
         outcome: run?.outcome ?? null,
         reason: run?.outcomeReason ?? null,
         pull: run?.submission?.pullNumber ?? null,
+        spentUsd: applied.spentUsd,
       },
       `${applied.from} → ${applied.to}`,
     );
