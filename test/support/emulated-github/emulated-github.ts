@@ -21,7 +21,7 @@ import { type NewRepository, seedRepository } from './seed-repository.js';
 import { type SignedWebhook, type WebhookDelivery, WebhookRelay } from './webhook-relay.js';
 
 /** Long enough for a webhook that emulate sends after its answer to arrive. */
-const QUIET_MS = 60;
+const QUIET_MS = 100;
 
 export interface EmulatedGitHubOptions {
   /** 0 or left out: a free port. */

@@ -228,6 +228,10 @@ function decode(path: string): string {
 
 function withGitHubHeaders(front: Front, answer: Answer, mount: string): Answer {
   const headers: Record<string, string> = {
+    'x-ratelimit-limit': '5000',
+    'x-ratelimit-remaining': String(Math.max(0, 5000 - front.journal.find().length)),
+    'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 3600),
+    'x-ratelimit-resource': 'core',
     ...answer.headers,
     server: 'github.com',
     'x-github-request-id': randomUUID().slice(0, 18).toUpperCase(),

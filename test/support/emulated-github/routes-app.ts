@@ -3,7 +3,7 @@ import { type Answer, failure, json, notAccessible, notFound } from './answer.js
 import { describeApp } from './complete-answer.js';
 import type { Front, FrontRequest } from './front.js';
 import type { RouteTable } from './front-routes.js';
-import { asObject, isObject, type JsonObject } from './json.js';
+import { asObject, asObjects, isObject, type JsonObject, textAt } from './json.js';
 import { covers } from './principals.js';
 
 export function addAppRoutes(routes: RouteTable): void {
@@ -27,7 +27,17 @@ async function createToken(front: Front, request: FrontRequest): Promise<Answer>
   const answer = await front.forward(request);
   if (answer.status !== 201 || Buffer.isBuffer(answer.body) || !isObject(answer.body)) return answer;
   front.principals.learn(Number(request.params.id), answer.body);
-  return answer;
+  const names = asObjects(answer.body.repositories).map((repository) => textAt(repository, 'full_name'));
+  if (names.length === 0) return answer;
+  return { ...answer, body: { ...answer.body, repositories: await describeRepositories(front, names) } };
+}
+
+async function describeRepositories(front: Front, fullNames: readonly string[]): Promise<JsonObject[]> {
+  const described: JsonObject[] = [];
+  for (const fullName of fullNames) {
+    described.push(asObject((await front.ask('GET', `/repos/${fullName}`)).json));
+  }
+  return described;
 }
 
 async function revokeToken(front: Front, request: FrontRequest): Promise<Answer> {
@@ -43,10 +53,7 @@ async function listRepositories(front: Front, request: FrontRequest): Promise<An
     return failure(403, 'You must authenticate with an installation token');
   const names = front.repositories.filter((fullName) => covers(principal, fullName));
   const { slice, headers } = paginate(front, request, names);
-  const repositories: JsonObject[] = [];
-  for (const fullName of slice) {
-    repositories.push(asObject((await front.ask('GET', `/repos/${fullName}`)).json));
-  }
+  const repositories = await describeRepositories(front, slice);
   const selection = principal.repositories === 'all' ? 'all' : 'selected';
   const body = { total_count: names.length, repository_selection: selection, repositories };
   return { status: 200, headers, body };

@@ -140,7 +140,7 @@ export class WebhookRelay {
   async whenSettled(quietMs: number): Promise<void> {
     this.noteActivity();
     while (this.#pending.size > 0 || Date.now() - this.#lastActivity < quietMs) {
-      await Promise.race([...this.#pending, pause(Math.max(5, quietMs / 4))]);
+      await Promise.race([...this.#pending, pause(quietMs / 10)]);
     }
   }
 
