@@ -1,4 +1,7 @@
 /** What the gate answers: a verdict with its interval, and the evaluation that allows or refuses a pull request. */
+import type { Benchmark } from './plan.js';
+import type { RepositoryRef } from './repository.js';
+import type { RepositorySettings } from './settings.js';
 
 export type Verdict = 'faster' | 'slower' | 'no-change' | 'inconclusive';
 export type EvaluationStep = 'policy' | 'build' | 'tests' | 'same-output' | 'measurement';
@@ -85,3 +88,22 @@ export interface EvaluationFailed {
 }
 
 export type Evaluation = EvaluationPassed | EvaluationFailed;
+
+/**
+ * Port for planning: tries a benchmark on the base commit before it is frozen. `ok` means that it builds, loads, runs
+ * and gives the same checksum twice; `msPerOp` is CPU time. A benchmark that does not work is an answer (`reason` is
+ * one sentence with the error's text), not an error; throws PeerError when the engine fails.
+ */
+export type BenchmarkTrial = (
+  request: {
+    readonly run: string;
+    readonly repository: RepositoryRef;
+    readonly baseCommit: string;
+    readonly settings: RepositorySettings;
+    readonly benchmark: Benchmark;
+  },
+  signal: AbortSignal,
+) => Promise<
+  | { readonly ok: true; readonly workloads: readonly { readonly name: string; readonly msPerOp: number }[] }
+  | { readonly ok: false; readonly reason: string }
+>;

@@ -1,0 +1,196 @@
+/** The gate: takes a patch through policy, build, tests, same output and measurement; the first failure stops it. */
+import { randomUUID } from 'node:crypto';
+import type { Effect, Station, StationContext } from '../domain/effect.js';
+import { BugError, PeerError } from '../domain/errors.js';
+import type { EvaluationFailed, EvaluationPassed, Measurement } from '../domain/evaluation.js';
+import type { MachineEvent } from '../domain/event.js';
+import type { SourceMirror } from '../domain/repository.js';
+import type { Sandbox, Workspace } from '../domain/sandbox.js';
+import { createArmSession } from './arm-session.js';
+import { buildWorkspace } from './build-step.js';
+import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
+import { DEFAULT_PROTOCOL } from './harness-protocol.js';
+import { withCpus } from './measurement-lock.js';
+import { confirm, expectFaster, measureToVerdict } from './measurement-step.js';
+import { checkSameOutput } from './output-step.js';
+import { DEFAULT_PATCH_LIMITS } from './patch-policy.js';
+import { checkPolicy } from './policy-step.js';
+import { reproduceCommands } from './reproduce.js';
+import { StepFailed } from './step-failed.js';
+import { createStepLog, type StepLog } from './step-log.js';
+import { type BaseTestsMemory, checkTests, createBaseTestsMemory } from './tests-step.js';
+
+export interface EvaluateStationDeps {
+  readonly sandbox: Sandbox;
+  readonly mirror: SourceMirror;
+  /** What differs from `DEFAULT_EVALUATE_OPTIONS`. */
+  readonly options?: Partial<EvaluateOptions>;
+  /** Seed text of the measurement's order for an effect; default the effect's key. */
+  readonly seedFor?: (effectKey: string) => string;
+  /** Epoch milliseconds; default the clock of the station's context. */
+  readonly now?: () => number;
+}
+
+export const DEFAULT_EVALUATE_OPTIONS: EvaluateOptions = {
+  limits: DEFAULT_PATCH_LIMITS,
+  protocol: DEFAULT_PROTOCOL,
+  observationTimeoutMs: 60_000,
+  vetoRetries: 1,
+  confirm: true,
+};
+
+/**
+ * Answers EVALUATION_PASSED or EVALUATION_FAILED. Whatever cannot be checked counts as failed. Throws PeerError when
+ * Docker or git fail, UserError when dependencies cannot be installed, BugError when frozen inputs are missing or
+ * changed. Safe to call again: everything is evaluated anew, in the same workspaces.
+ */
+export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evaluate'> {
+  const memory = createBaseTestsMemory();
+  const seedFor = deps.seedFor ?? ((key) => key);
+  return async (effect, called): Promise<MachineEvent> => {
+    const station = { ...called, now: deps.now ?? called.now };
+    const context = contextOf(deps, effect, station);
+    const log = createStepLog(station.now, station.progress);
+    try {
+      const evaluation = await evaluate(context, log, memory, seedFor(effect.key));
+      return { type: 'EVALUATION_PASSED', evaluation };
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      return { type: 'EVALUATION_FAILED', failure: failureOf(context, log, error) };
+    }
+  };
+}
+
+async function evaluate(
+  context: EvaluationContext,
+  log: StepLog,
+  memory: BaseTestsMemory,
+  seed: string,
+): Promise<EvaluationPassed> {
+  const { station, benchmark, patch } = context;
+  await log.run('policy', async () => ({ summary: await checkPolicy(context), value: null }));
+  const built = await log.run('build', () => build(context));
+  await log.run('tests', async () => ({ summary: await checkTests(context, built, memory), value: null }));
+  const copy = await prepareWorkspace(context, 'copy', null, station.signal);
+  await buildWorkspace(context, copy, 'base', station.signal);
+  const environment = await environmentOf(context.sandbox);
+  const measured = await withCpus(environment.cpuset, station.signal, () =>
+    measureInArms(context, log, { ...built, copy }, environment, seed),
+  );
+  return {
+    outcome: 'passed',
+    baseCommit: context.baseCommit,
+    tree: patch.tree,
+    patchDigest: patch.digest,
+    benchmarkSha256: benchmark.sha256,
+    steps: log.reports(),
+    ...measured,
+    draftReasons: draftReasons(context),
+    reproduce: reproduceCommands(context),
+  };
+}
+
+type BuiltWorkspaces = { readonly base: Workspace; readonly patch: Workspace };
+
+async function build(context: EvaluationContext) {
+  const { signal, progress } = context.station;
+  progress(context.settings.build === null ? 'laying out base and patch' : 'building base and patch');
+  const patch = await prepareWorkspace(context, 'patch', context.patch.tree, signal);
+  await buildWorkspace(context, patch, 'patch', signal);
+  const base = await prepareWorkspace(context, 'base', null, signal);
+  await buildWorkspace(context, base, 'base', signal);
+  const summary =
+    context.settings.build === null ? 'The repository has no build command.' : 'Base and patch build.';
+  return { summary, value: { base, patch } };
+}
+
+async function measureInArms(
+  context: EvaluationContext,
+  log: StepLog,
+  workspaces: BuiltWorkspaces & { readonly copy: Workspace },
+  environment: Omit<Measurement['environment'], 'load' | 'node'>,
+  seed: string,
+): Promise<Pick<EvaluationPassed, 'measurement' | 'confirmation'>> {
+  const { sandbox, station, benchmark, options } = context;
+  const session = createArmSession(sandbox, workspaces, environment.cpuset, station.signal);
+  try {
+    const arms = await session.renew();
+    const request = { benchmark, nonce: randomUUID, timeoutMs: options.observationTimeoutMs };
+    const workloads = await log.run('same-output', async () => {
+      station.progress('comparing outputs');
+      const value = await checkSameOutput(arms, request);
+      return { summary: 'The benchmark gives the same output on base and patch.', value };
+    });
+    return await log.run('measurement', async () => {
+      const plan = { arms, session, workloads, seed, environment };
+      const measurement = await measureToVerdict(context, plan);
+      expectFaster(measurement);
+      const confirmation = await confirm(context, plan);
+      return { summary: measurementSummary(measurement, confirmation), value: { measurement, confirmation } };
+    });
+  } finally {
+    await session.close();
+  }
+}
+
+function measurementSummary(measurement: Measurement, confirmation: Measurement | null): string {
+  const confirmed = confirmation === null ? '' : ' Confirmed in fresh containers.';
+  return `${measurement.reason}${confirmed}`;
+}
+
+function draftReasons({ benchmark, settings }: EvaluationContext): readonly string[] {
+  const reasons = [
+    benchmark.origin === 'hasten' ? 'The benchmark was written by Hasten, not by the repository.' : null,
+    settings.test === null
+      ? 'The repository has no test command: only the benchmark compared the outputs.'
+      : null,
+  ];
+  return reasons.filter((reason) => reason !== null);
+}
+
+async function environmentOf(sandbox: Sandbox): Promise<Omit<Measurement['environment'], 'load' | 'node'>> {
+  const health = await sandbox.check();
+  if (!health.ok || health.imageId === null) {
+    throw new PeerError({ code: 'DOCKER_UNAVAILABLE', message: health.detail });
+  }
+  return { runtime: health.runtime, imageId: health.imageId, cpuset: sandbox.measurementCpuset() };
+}
+
+function contextOf(
+  deps: EvaluateStationDeps,
+  effect: Effect<'evaluate'>,
+  station: StationContext,
+): EvaluationContext {
+  const { id, trigger, settings, benchmark, patch } = effect.payload.run;
+  if (settings === null || benchmark === null || patch === null) {
+    const message = `run ${id} reached evaluating without settings, benchmark or patch`;
+    throw new BugError({ code: 'EVALUATE_WITHOUT_PATCH', message });
+  }
+  return {
+    run: id,
+    repository: effect.repository,
+    baseCommit: trigger.baseCommit,
+    settings,
+    benchmark,
+    patch,
+    sandbox: deps.sandbox,
+    mirror: deps.mirror,
+    options: { ...DEFAULT_EVALUATE_OPTIONS, ...deps.options },
+    station,
+  };
+}
+
+function failureOf(context: EvaluationContext, log: StepLog, error: StepFailed): EvaluationFailed {
+  const steps = log.reports();
+  return {
+    outcome: 'failed',
+    baseCommit: context.baseCommit,
+    tree: context.patch.tree,
+    patchDigest: context.patch.digest,
+    steps,
+    failedStep: steps.find((step) => !step.ok)?.step ?? 'measurement',
+    summary: error.message,
+    evidence: error.evidence,
+    measurement: error.measurement,
+  };
+}

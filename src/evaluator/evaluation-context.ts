@@ -1,0 +1,64 @@
+/** What every step of one evaluation is given: the run's frozen inputs and where its workspaces come from. */
+import type { StationContext } from '../domain/effect.js';
+import type { Benchmark, Patch } from '../domain/plan.js';
+import type { RepositoryRef, SourceMirror } from '../domain/repository.js';
+import type { CommandResult, Sandbox, SandboxCommand, Workspace } from '../domain/sandbox.js';
+import type { RepositorySettings } from '../domain/settings.js';
+import type { ObservationProtocol } from './harness-protocol.js';
+import type { PatchLimits } from './patch-policy.js';
+
+export interface EvaluateOptions {
+  readonly limits: PatchLimits;
+  readonly protocol: ObservationProtocol;
+  /** Milliseconds of one observation (one process). */
+  readonly observationTimeoutMs: number;
+  /** How often a measurement that its control vetoed is made again. */
+  readonly vetoRetries: number;
+  /** Whether a faster patch is measured again in fresh containers. */
+  readonly confirm: boolean;
+}
+
+export interface EvaluationContext {
+  readonly run: string;
+  readonly repository: RepositoryRef;
+  readonly baseCommit: string;
+  readonly settings: RepositorySettings;
+  readonly benchmark: Benchmark;
+  readonly patch: Patch;
+  readonly sandbox: Sandbox;
+  readonly mirror: SourceMirror;
+  readonly options: EvaluateOptions;
+  readonly station: StationContext;
+}
+
+/** The parts of a context that a trial of a benchmark has as well, before any patch exists. */
+export type BaseContext = Pick<
+  EvaluationContext,
+  'run' | 'repository' | 'baseCommit' | 'settings' | 'benchmark' | 'sandbox'
+>;
+
+/** Workspace with the frozen benchmark laid over the tree; null stands for the base's own. */
+export function prepareWorkspace(
+  context: BaseContext,
+  name: string,
+  tree: string | null,
+  signal: AbortSignal,
+): Promise<Workspace> {
+  const { run, repository, baseCommit, benchmark } = context;
+  const overlay = new Map([[benchmark.path, benchmark.source]]);
+  const spec = { run, name, repository, baseCommit, tree, install: context.settings.install, overlay };
+  return context.sandbox.prepare(spec, signal);
+}
+
+/** A command of the settings, run by `sh -c` with the settings' limits. */
+export function runShell(
+  context: BaseContext,
+  workspace: Workspace,
+  command: string,
+  limits: Pick<SandboxCommand, 'timeoutMs' | 'readOnlyWorkspace'>,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  const argv = ['sh', '-c', command];
+  const { memoryBytes } = context.settings;
+  return context.sandbox.run(workspace, { argv, memoryBytes, ...limits }, signal);
+}

@@ -1,0 +1,111 @@
+/** Step 5: measurement and confirmation; only a patch that is faster both times passes. */
+import { randomUUID } from 'node:crypto';
+import { loadavg } from 'node:os';
+import type { Measurement, WorkloadMeasurement } from '../domain/evaluation.js';
+import type { ArmSession, Arms } from './arm-session.js';
+import type { EvaluationContext } from './evaluation-context.js';
+import { measure } from './measure.js';
+import { StepFailed } from './step-failed.js';
+
+export interface MeasurementPlan {
+  /** Arms that are open already, for the first measurement. */
+  readonly arms: Arms;
+  readonly session: ArmSession;
+  readonly workloads: readonly string[];
+  /** Text that the orders are derived from. */
+  readonly seed: string;
+  readonly environment: Omit<Measurement['environment'], 'load' | 'node'>;
+}
+
+/** A measurement that its control vetoed is made again in fresh containers, as often as the options say. */
+export async function measureToVerdict(
+  context: EvaluationContext,
+  plan: MeasurementPlan,
+): Promise<Measurement> {
+  let measurement = await measureOnce(context, plan, plan.arms, `${plan.seed}:measure:0`);
+  for (let retry = 1; retry <= context.options.vetoRetries && isVetoed(measurement); retry++) {
+    context.station.progress(`measuring again: ${measurement.reason}`);
+    measurement = await measureOnce(
+      context,
+      plan,
+      await plan.session.renew(),
+      `${plan.seed}:measure:${retry}`,
+    );
+  }
+  return measurement;
+}
+
+/** Throws StepFailed unless the measurement says `faster`. */
+export function expectFaster(measurement: Measurement): void {
+  if (measurement.verdict === 'faster') return;
+  throw new StepFailed({
+    code: 'NOT_FASTER',
+    message: `The verdict is ${measurement.verdict}: ${measurement.reason}`,
+    evidence: describeMeasurement(measurement),
+    measurement,
+  });
+}
+
+/** The whole measurement once more in fresh containers and another order; null where the options switch it off. Throws StepFailed when it is not `faster` again. */
+export async function confirm(
+  context: EvaluationContext,
+  plan: MeasurementPlan,
+): Promise<Measurement | null> {
+  if (!context.options.confirm) return null;
+  context.station.progress('confirming in fresh containers');
+  const confirmation = await measureOnce(context, plan, await plan.session.renew(), `${plan.seed}:confirm`);
+  if (confirmation.verdict === 'faster') return confirmation;
+  throw new StepFailed({
+    code: 'NOT_CONFIRMED',
+    message: `A second measurement does not confirm the gain: ${confirmation.verdict}. ${confirmation.reason}`,
+    evidence: describeMeasurement(confirmation),
+    measurement: confirmation,
+  });
+}
+
+/** A measurement as lines of text, for evidence and progress. */
+export function describeMeasurement(measurement: Measurement): string {
+  const head = `Verdict ${measurement.verdict} after ${measurement.runs} processes: ${measurement.reason}`;
+  return [head, ...measurement.workloads.map(describeWorkload)].join('\n');
+}
+
+function describeWorkload(workload: WorkloadMeasurement): string {
+  const interval =
+    workload.interval === null
+      ? 'no interval'
+      : `${workload.intervalKind} ${workload.interval.map((bound) => `${bound.toFixed(3)}x`).join(' to ')}`;
+  return [
+    `${workload.name}: ${workload.verdict}, speed-up ${workload.speedup.toFixed(3)}x (${interval}),`,
+    `${workload.pairs} pairs, base ${workload.baseMs.toPrecision(4)} ms, patch ${workload.patchMs.toPrecision(4)} ms`,
+    `CPU time per operation, control ${workload.control.ratio.toFixed(3)}x.`,
+  ].join(' ');
+}
+
+function isVetoed(measurement: Measurement): boolean {
+  return measurement.verdict === 'inconclusive' && measurement.workloads.some((each) => each.control.vetoed);
+}
+
+function measureOnce(
+  context: EvaluationContext,
+  plan: MeasurementPlan,
+  arms: Arms,
+  seed: string,
+): Promise<Measurement> {
+  const { settings, options, station, benchmark } = context;
+  return measure({
+    arms,
+    benchmark,
+    workloads: plan.workloads,
+    minimumEffect: settings.minimumEffect,
+    protocol: options.protocol,
+    seed,
+    nonce: randomUUID,
+    observationTimeoutMs: Math.min(options.observationTimeoutMs, settings.timeouts.measureMs),
+    timeLimitMs: settings.timeouts.measureMs,
+    environment: plan.environment,
+    load: () => loadavg()[0] ?? 0,
+    now: station.now,
+    progress: station.progress,
+    signal: station.signal,
+  });
+}

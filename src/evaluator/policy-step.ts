@@ -1,0 +1,82 @@
+/** Step 1: the patch is rebuilt from base and diff, must make exactly the tree it claims, and must pass the policy. */
+import { createHash } from 'node:crypto';
+import { BugError, UserError } from '../domain/errors.js';
+import type { AppliedPatch } from '../domain/repository.js';
+import type { EvaluationContext } from './evaluation-context.js';
+import { clipped } from './evidence.js';
+import { patchRefusals } from './patch-policy.js';
+import { StepFailed } from './step-failed.js';
+
+/** Answers with one sentence for the pull request. Throws StepFailed, or BugError when frozen inputs do not match their hashes. */
+export async function checkPolicy(context: EvaluationContext): Promise<string> {
+  const { patch, baseCommit } = context;
+  await expectFrozen(context);
+  const applied = await apply(context);
+  if (applied.tree !== patch.tree) {
+    throw new StepFailed({
+      code: 'TREE_DIFFERS',
+      message: 'The diff does not make the tree that the patch claims.',
+      evidence: `On ${baseCommit} the diff makes tree ${applied.tree}, the patch claims ${patch.tree}.`,
+    });
+  }
+  const refusals = patchRefusals(applied.changes, {
+    allow: context.settings.allow,
+    benchmarkPath: context.benchmark.path,
+    limits: context.options.limits,
+  });
+  const [first] = refusals;
+  if (first !== undefined) {
+    const more = refusals.length === 1 ? '' : ` (and ${refusals.length - 1} more)`;
+    throw new StepFailed({
+      code: 'PATCH_REFUSED',
+      message: `The patch is refused: ${first.reason}${more}`,
+      evidence: clipped(refusals.map((refusal) => `${refusal.rule}: ${refusal.reason}`).join('\n')),
+    });
+  }
+  await expectBenchmarkOfBase(context);
+  const files = applied.changes.length === 1 ? '1 file' : `${applied.changes.length} files`;
+  const lines = applied.changes.reduce((sum, change) => sum + change.additions + change.deletions, 0);
+  return `${files}, ${lines} lines, no tests, benchmarks, manifests, lockfiles or CI files.`;
+}
+
+async function apply(context: EvaluationContext): Promise<AppliedPatch> {
+  const { mirror, repository, baseCommit, patch } = context;
+  await mirror.fetch(repository, baseCommit, context.station.signal);
+  try {
+    return await mirror.applyPatch(repository, baseCommit, patch.diff);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const message = `The patch does not apply: ${error.message}`;
+    throw new StepFailed({ code: error.code, message, evidence: clipped(error.message) });
+  }
+}
+
+async function expectFrozen({ benchmark, patch, baseCommit }: EvaluationContext): Promise<void> {
+  const wrong = [
+    sha256(benchmark.source) === benchmark.sha256 ? null : 'the benchmark is not the one that was frozen',
+    sha256(patch.diff) === patch.digest ? null : 'the diff does not have the digest of its patch',
+    patch.baseCommit === baseCommit
+      ? null
+      : `the patch stands on ${patch.baseCommit}, the run on ${baseCommit}`,
+  ].filter((each) => each !== null);
+  if (wrong.length === 0) return;
+  throw new BugError({ code: 'FROZEN_INPUT_CHANGED', message: `cannot evaluate: ${wrong.join('; ')}` });
+}
+
+/** A repository's own benchmark is the file of the base commit, nothing else. */
+async function expectBenchmarkOfBase(context: EvaluationContext): Promise<void> {
+  const { benchmark, mirror, repository, baseCommit } = context;
+  if (benchmark.origin !== 'repository') return;
+  const file = await mirror.readFile(repository, baseCommit, benchmark.path);
+  if (file !== null && file.toString('utf8') === benchmark.source) return;
+  throw new StepFailed({
+    code: 'BENCHMARK_NOT_OF_BASE',
+    message: `The benchmark ${benchmark.path} is not the file of the base commit.`,
+    evidence:
+      file === null ? 'The base commit has no such file.' : 'The file of the base commit has other content.',
+  });
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
