@@ -52,6 +52,8 @@ export interface ModelJournal {
   startedAttempts(effectKey: string, turn: number): Promise<number>;
   /** Before the call: the intent. Throws LeaseLost when the effect is no longer ours. */
   start(effectKey: string, turn: number, attempt: number, requestHash: string, at: number): Promise<void>;
+  /** The provider certainly did not charge for this call: it no longer counts as started. */
+  withdraw(effectKey: string, turn: number, attempt: number): Promise<void>;
   /** After the call: the paid answer, stored before anything else can fail. */
   finish(turn: JournaledTurn, attempt: number, at: number): Promise<void>;
   /** Keeps the last patch of an effect's workspace, so that a restart rebuilds it. */

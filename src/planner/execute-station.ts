@@ -13,7 +13,7 @@ import { missing, openSession, type PlannerSession, talk } from './planner-sessi
 import { executeSystem, executeTask } from './prompts.js';
 import { readTools } from './read-tools.js';
 import { defineTool, result, type Tool, type ToolOutcome } from './tool.js';
-import { transcript } from './workspace-shell.js';
+import { transcript, type WorkspaceShell } from './workspace-shell.js';
 
 const BUILD_OUTPUT_BYTES = 6_000;
 
@@ -46,6 +46,7 @@ async function execute(
   const draft = await deps.journal.lastDraft(effect.key);
   // Always: a restart, an earlier attempt or a budget pause may have left edits behind.
   await restoreDiff(shell, draft?.diff ?? previous);
+  const diff = keptDiff(shell);
   const outputBytes = deps.limits.toolResultBytes;
   const { commandTimeoutMs } = deps.limits;
   return talk<Patch>(deps, session, context, {
@@ -53,14 +54,40 @@ async function execute(
     task: executeTask(run, run.plan, run.benchmark, previous === '' ? 'base' : 'previous patch'),
     tools: [
       ...readTools(shell, outputBytes),
-      ...editTools(shell, { outputBytes, commandTimeoutMs, memoryBytes: settings.memoryBytes }),
-      finishPatch(deps, effect, context, session),
+      ...editTools(shell, { outputBytes, commandTimeoutMs, memoryBytes: settings.memoryBytes }).map(
+        diff.watch,
+      ),
+      finishPatch(deps, effect, context, session, diff),
     ],
     changes: {
       appliedThrough: draft?.turn ?? -1,
-      afterChange: async (turn) => deps.journal.saveDraft(effect.key, turn, await takeDiff(shell)),
+      afterChange: async (turn) => deps.journal.saveDraft(effect.key, turn, await diff.current()),
     },
   });
+}
+
+interface KeptDiff {
+  /** The workspace's patch, taken once per change: each taking is a container. */
+  current(): Promise<string>;
+  /** Makes a tool's calls forget what is kept. */
+  readonly watch: (tool: Tool) => Tool;
+}
+
+function keptDiff(shell: WorkspaceShell): KeptDiff {
+  let kept: string | null = null;
+  return {
+    async current() {
+      kept ??= await takeDiff(shell);
+      return kept;
+    },
+    watch: (tool) => ({
+      ...tool,
+      call(argumentsJson) {
+        kept = null;
+        return tool.call(argumentsJson);
+      },
+    }),
+  };
 }
 
 /** Errors that another try of the same effect cannot heal become the attempt's failure, with the patch so far as evidence. */
@@ -93,6 +120,7 @@ function finishPatch(
   effect: Effect<'execute'>,
   context: StationContext,
   session: PlannerSession,
+  kept: KeptDiff,
 ): Tool<Patch> {
   let refusals = 0;
   const tellOrThrow = (code: string, message: string, diff: string): ToolOutcome<Patch> => {
@@ -105,7 +133,7 @@ function finishPatch(
     description: 'Ends executing: what differs from the base commit now is the patch.',
     schema: patchSummarySchema,
     run: async ({ summary }) => {
-      const diff = await takeDiff(session.shell);
+      const diff = await kept.current();
       if (diff === '') return tellOrThrow('PATCH_EMPTY', 'nothing differs from the base commit.', diff);
       const patch = await patchOf(deps, effect, session, diff, summary);
       const failure = await buildFailure(context, session);

@@ -104,6 +104,8 @@ async function callAndStore(
     if (outcome.kind === 'answered')
       return store(deps, payer, context, { turn, attempt, request, worst, body: outcome.body });
     if (outcome.kind === 'not-charged') {
+      // The start goes first: a booking too many is safe, a call too many is not.
+      await deps.journal.withdraw(payer.effectKey, turn, attempt);
       await deps.money.release(key);
       throw outcome.error;
     }

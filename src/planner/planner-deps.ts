@@ -1,25 +1,10 @@
 /** What the planner's stations are given, and the bounds of a conversation. */
+import type { BenchmarkTrial } from '../domain/evaluation.js';
 import type { Ledger } from '../domain/lesson.js';
 import type { ModelJournal, Money } from '../domain/money.js';
-import type { Benchmark } from '../domain/plan.js';
-import type { RepositoryRef, SourceMirror } from '../domain/repository.js';
+import type { SourceMirror } from '../domain/repository.js';
 import type { Sandbox } from '../domain/sandbox.js';
-import type { RepositorySettings } from '../domain/settings.js';
 import type { ChatModel } from './openai-planner.js';
-
-export type BenchmarkTrial = (
-  request: {
-    readonly run: string;
-    readonly repository: RepositoryRef;
-    readonly baseCommit: string;
-    readonly settings: RepositorySettings;
-    readonly benchmark: Benchmark;
-  },
-  signal: AbortSignal,
-) => Promise<
-  | { readonly ok: true; readonly workloads: readonly { readonly name: string; readonly msPerOp: number }[] }
-  | { readonly ok: false; readonly reason: string }
->;
 
 export interface PlannerLimits {
   /** Answers of the model per station call. */

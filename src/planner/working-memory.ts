@@ -108,7 +108,9 @@ function shortened(exchange: Exchange): Exchange {
 }
 
 function summarise(dropped: readonly Exchange[]): TextMessage {
-  const steps = dropped.flatMap((exchange) => (exchange.answer?.tool_calls === undefined ? [] : [exchange.answer]));
+  const steps = dropped.flatMap((exchange) =>
+    exchange.answer?.tool_calls === undefined ? [] : [exchange.answer],
+  );
   const lines = steps.flatMap((answer) => {
     return (answer.tool_calls ?? []).map((call) => {
       const line = `- ${call.function.name} ${call.function.arguments}`.replace(/\s+/g, ' ');

@@ -61,6 +61,15 @@ export class SqlModelJournal implements ModelJournal {
     );
   }
 
+  async withdraw(effectKey: string, turn: number, attempt: number): Promise<void> {
+    await this.database.tx((tx) =>
+      tx.run(
+        "delete from llm_call where effect_key = ? and turn = ? and attempt = ? and status = 'started'",
+        [effectKey, turn, attempt],
+      ),
+    );
+  }
+
   async finish(turn: JournaledTurn, attempt: number, at: number): Promise<void> {
     await this.database.tx((tx) =>
       tx.run(

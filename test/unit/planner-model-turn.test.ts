@@ -106,10 +106,14 @@ describe('a paid turn', () => {
     expect(asked).toBe(2);
   });
 
-  it('gives the money back when the provider refused', async () => {
+  it('gives the money back when the provider refused, and such a call does not count', async () => {
     const error = new PeerError({ code: 'MODEL_FAILED', message: 'down' });
     await expect((await turns(model({ kind: 'not-charged', error }))).ask(0, request)).rejects.toBe(error);
     expect(money.bookings.get('k:0:1')?.state).toBe('released');
+    for (let again = 0; again < 3; again += 1) {
+      await expect((await turns(model({ kind: 'not-charged', error }))).ask(0, request)).rejects.toBe(error);
+    }
+    expect(await (await turns(model())).ask(0, request)).toMatchObject({ body });
   });
 
   it('keeps the worst case booked when the answer reports no usage', async () => {

@@ -65,6 +65,9 @@ export function memoryJournal(): MemoryJournal {
     async start(effectKey, turn, attempt) {
       started.set(`${effectKey}:${turn}`, attempt);
     },
+    async withdraw(effectKey, turn, attempt) {
+      started.set(`${effectKey}:${turn}`, attempt - 1);
+    },
     async finish(turn) {
       answered.push(turn);
     },

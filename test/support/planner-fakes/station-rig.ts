@@ -1,10 +1,11 @@
 /** Everything a planner station needs, over a folder, memory tables and a scripted model on a real port. */
 import { createHash } from 'node:crypto';
 import type { Effect, StationContext } from '../../../src/domain/effect.js';
+import type { BenchmarkTrial } from '../../../src/domain/evaluation.js';
 import type { RunRecord } from '../../../src/domain/run.js';
 import type { RepositorySettings } from '../../../src/domain/settings.js';
 import { createOpenAiModel } from '../../../src/planner/openai-planner.js';
-import { type BenchmarkTrial, DEFAULT_LIMITS, type PlannerDeps } from '../../../src/planner/planner-deps.js';
+import { DEFAULT_LIMITS, type PlannerDeps } from '../../../src/planner/planner-deps.js';
 import type { ModelScript } from '../scripted-model/case-script.js';
 import { type ScriptedModel, startScriptedModel } from '../scripted-model/scripted-model.js';
 import { type DirectoryRig, directoryRig } from './directory-sandbox.js';

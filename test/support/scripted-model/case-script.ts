@@ -39,7 +39,7 @@ const DEFAULT_PLAN: ScriptPlan = {
 export function scriptFromCase(subject: CaseForScript): ModelScript {
   return steppedScript({
     planning: planningSteps(subject, {}),
-    executing: () => changeSteps(subject, contents(subject.fixFiles)),
+    executing: () => changeSteps(subject, fixContents(subject)),
     recovering: () => [noFurtherIdea()],
   });
 }
@@ -93,14 +93,14 @@ export function writesBenchmark(
 ): ModelScript {
   return steppedScript({
     planning: planningSteps(subject, { benchmark }),
-    executing: () => changeSteps(subject, contents(subject.fixFiles)),
+    executing: () => changeSteps(subject, fixContents(subject)),
     recovering: () => [noFurtherIdea()],
   });
 }
 
 /** Planning that ends with `nothing_to_gain`. */
 export function findsNothing(reason: string): ModelScript {
-  const steps: readonly ToolStep[] = [
+  const steps: readonly ScriptedTurn[] = [
     { tool: 'list_files', arguments: {} },
     { tool: 'nothing_to_gain', arguments: { reason } },
   ];
@@ -111,32 +111,36 @@ export function findsNothing(reason: string): ModelScript {
   });
 }
 
+/** One answer of the model: a tool call, or several at once. */
+export type ScriptedTurn = ToolStep | readonly ToolStep[];
+
 interface SteppedScript {
-  readonly planning: readonly ToolStep[];
-  readonly executing: (attempt: number) => readonly ToolStep[];
-  readonly recovering: (attempt: number) => readonly ToolStep[];
+  readonly planning: readonly ScriptedTurn[];
+  readonly executing: (attempt: number) => readonly ScriptedTurn[];
+  readonly recovering: (attempt: number) => readonly ScriptedTurn[];
 }
 
-/** One step per answer; past the end the last one is repeated, as a stubborn model would. */
+/** One turn per answer; past the end the last one is repeated, as a stubborn model would. */
 export function steppedScript(script: SteppedScript): ModelScript {
   return (view) => {
-    const steps = view.station === 'planning' ? script.planning : script[view.station](view.attempt);
-    const step = steps[Math.min(view.position, steps.length - 1)];
-    return step === undefined ? { calls: [], text: 'Nothing left to do.' } : { calls: [step] };
+    const turns = view.station === 'planning' ? script.planning : script[view.station](view.attempt);
+    const turn = turns[Math.min(view.position, turns.length - 1)];
+    if (turn === undefined) return { calls: [], text: 'Nothing left to do.' };
+    return { calls: 'tool' in turn ? [turn] : turn };
   };
 }
 
 function planningSteps(
   subject: CaseForScript,
   extra: Readonly<Record<string, unknown>>,
-): readonly ToolStep[] {
+): readonly ScriptedTurn[] {
   const reads = changed(subject)
     .filter((path) => subject.baseFiles.has(path))
     .slice(0, 2)
     .map((path): ToolStep => ({ tool: 'read_file', arguments: { path } }));
   return [
     { tool: 'list_files', arguments: {} },
-    ...reads,
+    ...(reads.length === 0 ? [] : [reads]),
     { tool: 'finish_plan', arguments: { ...planFields(subject), ...extra } },
   ];
 }
@@ -152,13 +156,14 @@ function planFields(subject: CaseForScript, title?: string): Readonly<Record<str
   };
 }
 
-function changeSteps(subject: CaseForScript, after: ReadonlyMap<string, string>): readonly ToolStep[] {
-  const edits = [...after].flatMap(([path, content]): readonly ToolStep[] => {
-    const before = subject.baseFiles.get(path)?.toString('utf8') ?? null;
-    const read: readonly ToolStep[] = before === null ? [] : [{ tool: 'read_file', arguments: { path } }];
-    return [...read, ...editSteps(path, before, content)];
-  });
-  return [...edits, check(), finishPatch()];
+/** Reads what it will change, then changes one file per turn, then looks at the result and finishes. */
+function changeSteps(subject: CaseForScript, after: ReadonlyMap<string, string>): readonly ScriptedTurn[] {
+  const paths = [...after.keys()].filter((path) => subject.baseFiles.has(path));
+  const reads = paths.map((path): ToolStep => ({ tool: 'read_file', arguments: { path } }));
+  const edits = [...after].map(([path, content]) =>
+    editSteps(path, subject.baseFiles.get(path)?.toString('utf8') ?? null, content),
+  );
+  return [reads, ...edits, check(), finishPatch()].filter((turn) => 'tool' in turn || turn.length > 0);
 }
 
 function wholeFile(subject: CaseForScript, path: string): readonly ToolStep[] {
@@ -176,8 +181,14 @@ function changed(subject: CaseForScript): readonly string[] {
   return subject.diffFiles ?? [...subject.fixFiles.keys()];
 }
 
-function contents(files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, string> {
-  return new Map([...files].map(([path, content]) => [path, content.toString('utf8')]));
+/** Content after the real change of the files that belong to it. */
+function fixContents(subject: CaseForScript): ReadonlyMap<string, string> {
+  return new Map(
+    changed(subject).flatMap((path) => {
+      const content = subject.fixFiles.get(path);
+      return content === undefined ? [] : [[path, content.toString('utf8')] as const];
+    }),
+  );
 }
 
 function check(): ToolStep {
