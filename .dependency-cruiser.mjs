@@ -1,4 +1,11 @@
 /** The floors of docs/architecture.md as rules: imports go down only, each vendor package stays in its folder. */
+/**
+ * @param {string} name
+ * @param {string} from
+ * @param {string} forbidden
+ * @param {string} comment
+ * @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
 const floor = (name, from, forbidden, comment) => ({
   name,
   comment,
@@ -6,6 +13,11 @@ const floor = (name, from, forbidden, comment) => ({
   from: { path: from },
   to: { path: forbidden },
 });
+/**
+ * @param {string} name
+ * @param {readonly string[]} folders
+ * @returns {import('dependency-cruiser').IForbiddenRuleType}
+ */
 const vendor = (name, folders) => ({
   name: `${name.replace(/\W+/g, '-')}-stays-home`,
   comment: `The package ${name} may be imported in ${folders.join(', ')} only.`,
@@ -14,6 +26,7 @@ const vendor = (name, folders) => ({
   to: { path: `node_modules/${name}(/|$)` },
 });
 
+/** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     floor(
