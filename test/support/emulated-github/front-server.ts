@@ -9,6 +9,7 @@ import { complete } from './complete-answer.js';
 import { completeWebhook } from './complete-webhook.js';
 import type { FaultEffect } from './faults.js';
 import type { Front, FrontRequest } from './front.js';
+import { decode, readBody, singleHeaders, unmount, withGitHubHeaders, write } from './front-http.js';
 import { RouteTable } from './front-routes.js';
 import { parseGitPath, serveGit } from './git-http.js';
 import type { JournalEntry } from './journal.js';
@@ -22,7 +23,6 @@ import { addRepositoryRoutes } from './routes-repository.js';
 
 /** emulate's webhooks arrive here; the path is not part of the public face. */
 export const EMULATE_WEBHOOK_PATH = '/_rig/emulate-webhook';
-const LARGEST_BODY = 128 * 1024 * 1024;
 
 /** A server on 127.0.0.1 that answers 503 until `serve` has given it its front. */
 export class FrontServer {
@@ -209,73 +209,4 @@ async function receiveWebhook(
     return front.relay.deliver(completed.event, completed.payload, randomUUID(), false);
   });
   write(response, { status: 202 });
-}
-
-/** Splits GitHub Enterprise Server's prefix from a path. */
-function unmount(path: string): { mount: string; path: string } {
-  if (path === '/api/graphql') return { mount: '/api', path: '/graphql' };
-  if (path.startsWith('/api/v3/')) return { mount: '/api/v3', path: path.slice('/api/v3'.length) };
-  return { mount: '', path };
-}
-
-function decode(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
-function withGitHubHeaders(front: Front, answer: Answer, mount: string): Answer {
-  const headers: Record<string, string> = {
-    'x-ratelimit-limit': '5000',
-    'x-ratelimit-remaining': String(Math.max(0, 5000 - front.journal.find().length)),
-    'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 3600),
-    'x-ratelimit-resource': 'core',
-    ...answer.headers,
-    server: 'github.com',
-    'x-github-request-id': randomUUID().slice(0, 18).toUpperCase(),
-    'x-github-media-type': 'github.v3; format=json',
-  };
-  const [limit, remaining] = [headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']];
-  if (limit !== undefined && remaining !== undefined) {
-    headers['x-ratelimit-used'] = String(Number(limit) - Number(remaining));
-  }
-  if (mount === '/api/v3' && headers.link !== undefined) {
-    headers.link = headers.link.replaceAll(`<${front.url}/`, `<${front.url}/api/v3/`);
-  }
-  return { ...answer, headers };
-}
-
-function singleHeaders(request: IncomingMessage): Record<string, string | undefined> {
-  const entries = Object.entries(request.headers);
-  return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-    size += bytes.length;
-    if (size > LARGEST_BODY) throw new Error('request body too large for the rig');
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
-}
-
-function write(response: ServerResponse, answer: Answer, headOnly = false): void {
-  const { body } = answer;
-  const bytes = Buffer.isBuffer(body)
-    ? body
-    : body === undefined
-      ? undefined
-      : Buffer.from(JSON.stringify(body));
-  const headers: Record<string, string | number> = { ...answer.headers };
-  if (bytes !== undefined) {
-    if (!Buffer.isBuffer(body)) headers['content-type'] = 'application/json; charset=utf-8';
-    headers['content-length'] = bytes.length;
-  }
-  response.writeHead(answer.status, headers);
-  response.end(headOnly ? undefined : bytes);
 }

@@ -54,6 +54,11 @@ export class Journal {
     });
   }
 
+  /** How many requests are recorded. */
+  get length(): number {
+    return this.#entries.length;
+  }
+
   /** Forgets everything so far. */
   clear(): void {
     this.#entries.length = 0;
