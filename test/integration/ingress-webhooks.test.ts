@@ -170,6 +170,7 @@ describe('the bounds of the webhook route', () => {
       expect(answer.status).toBe(413);
       expect(errorBody.parse(await answer.json()).error).toBe('BODY_TOO_LARGE');
       expect(await sendWithoutEnd(rig)).toMatch(/^HTTP\/1\.1 413 /);
+      expect(await announce(rig, 1_000_000)).toMatch(/^HTTP\/1\.1 413 /);
       expect(await rig.deliveries()).toEqual([]);
     } finally {
       await rig.close();
@@ -224,11 +225,22 @@ describe('the bounds of the webhook route', () => {
 
 /** Sends chunk after chunk and never ends the body; gives what the server answers before it closes. */
 function sendWithoutEnd(rig: IngressRig): Promise<string> {
+  const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
+  return talk(rig, 'Transfer-Encoding: chunked', chunk);
+}
+
+/** Announces a body and sends none of it. */
+function announce(rig: IngressRig, bytes: number): Promise<string> {
+  return talk(rig, `Content-Length: ${bytes}`, null);
+}
+
+function talk(rig: IngressRig, header: string, repeated: string | null): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(rig.ingress.port, '127.0.0.1');
     let answer = '';
-    const chunk = `1000\r\n${'x'.repeat(4096)}\r\n`;
-    const timer = setInterval(() => socket.writable && socket.write(chunk), 1);
+    const timer = setInterval(() => {
+      if (repeated !== null && socket.writable) socket.write(repeated);
+    }, 1);
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => {
       answer += text;
@@ -240,8 +252,15 @@ function sendWithoutEnd(rig: IngressRig): Promise<string> {
     socket.on('error', (error) => {
       if (answer === '') reject(error);
     });
-    socket.write(
-      `POST ${WEBHOOK_PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-GitHub-Event: issues\r\nX-GitHub-Delivery: 1\r\nX-Hub-Signature-256: sha256=00\r\nTransfer-Encoding: chunked\r\n\r\n`,
-    );
+    const headers = [
+      `POST ${WEBHOOK_PATH} HTTP/1.1`,
+      'Host: x',
+      'Content-Type: application/json',
+      'X-GitHub-Event: issues',
+      'X-GitHub-Delivery: 1',
+      'X-Hub-Signature-256: sha256=00',
+      header,
+    ];
+    socket.write(`${headers.join('\r\n')}\r\n\r\n`);
   });
 }
