@@ -18,7 +18,7 @@ export interface DirectoryRig {
   readonly directory: string;
   readonly baseCommit: string;
   readonly commands: SandboxCommand[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 const GIT_ENV = {
@@ -32,7 +32,7 @@ const GIT_ENV = {
 };
 
 /** Makes a repository with one commit of `files`; sandbox and mirror both look at it. */
-export function directoryRig(files: Readonly<Record<string, string>>): DirectoryRig {
+export function directoryRig(files: Readonly<Record<string, string | Buffer>>): DirectoryRig {
   const directory = mkdtempSync(join(tmpdir(), 'hasten-planner-'));
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
@@ -49,7 +49,7 @@ export function directoryRig(files: Readonly<Record<string, string>>): Directory
     directory,
     baseCommit,
     commands,
-    close: () => rmSync(directory, { recursive: true, force: true }),
+    close: async () => rmSync(directory, { recursive: true, force: true }),
   };
 }
 

@@ -2,16 +2,27 @@
 import { createHash } from 'node:crypto';
 import type { Effect, StationContext } from '../../../src/domain/effect.js';
 import type { BenchmarkTrial } from '../../../src/domain/evaluation.js';
+import type { RepositoryRef, SourceMirror } from '../../../src/domain/repository.js';
 import type { RunRecord } from '../../../src/domain/run.js';
+import type { Sandbox, SandboxCommand } from '../../../src/domain/sandbox.js';
 import type { RepositorySettings } from '../../../src/domain/settings.js';
 import { createOpenAiModel } from '../../../src/planner/openai-planner.js';
 import { DEFAULT_LIMITS, type PlannerDeps } from '../../../src/planner/planner-deps.js';
 import type { ModelScript } from '../scripted-model/case-script.js';
 import { type ScriptedModel, startScriptedModel } from '../scripted-model/scripted-model.js';
-import { type DirectoryRig, directoryRig } from './directory-sandbox.js';
+import { directoryRig } from './directory-sandbox.js';
+import { dockerRig } from './docker-rig.js';
 import { type MemoryJournal, type MemoryMoney, memoryJournal, memoryMoney } from './memory-money.js';
 
-export interface StationRig extends DirectoryRig {
+export interface StationRig {
+  readonly sandbox: Sandbox;
+  readonly mirror: SourceMirror;
+  /** Folder with the repository; without Docker it is the workspace too. */
+  readonly directory: string;
+  readonly baseCommit: string;
+  /** Commands run; empty with Docker. */
+  readonly commands: SandboxCommand[];
+  readonly repository: RepositoryRef;
   readonly model: ScriptedModel;
   readonly money: MemoryMoney;
   readonly journal: MemoryJournal;
@@ -46,7 +57,9 @@ const SETTINGS: RepositorySettings = {
 };
 
 export interface StationRigOptions {
-  readonly files: Readonly<Record<string, string>>;
+  readonly files: Readonly<Record<string, string | Buffer>>;
+  /** Real containers and the real mirror; default a folder on this machine. */
+  readonly docker?: boolean;
   readonly script: ModelScript;
   readonly settings?: Partial<RepositorySettings>;
   readonly trial?: BenchmarkTrial;
@@ -54,7 +67,11 @@ export interface StationRigOptions {
 }
 
 export async function stationRig(options: StationRigOptions): Promise<StationRig> {
-  const directory = directoryRig({ 'bench/sum.mjs': BENCHMARK_SOURCE, ...options.files });
+  const files = { 'bench/sum.mjs': BENCHMARK_SOURCE, ...options.files };
+  const over =
+    options.docker === true
+      ? { ...dockerRig({ files }), commands: [] }
+      : { ...directoryRig(files), run: 'run1' };
   const model = await startScriptedModel({ script: options.script });
   const [money, journal] = [memoryMoney(), memoryJournal()];
   const settings = { ...SETTINGS, ...options.settings };
@@ -65,18 +82,19 @@ export async function stationRig(options: StationRigOptions): Promise<StationRig
     name: 'n',
     installationId: null,
     defaultBranch: 'main',
-    cloneUrl: directory.directory,
+    cloneUrl: over.directory,
   };
-  const run = firstRun(settings, repository, directory.baseCommit);
+  const run = { ...firstRun(settings, repository, over.baseCommit), id: over.run };
+  const { sandbox, mirror, directory, baseCommit, commands } = over;
   return {
-    ...directory,
+    ...{ sandbox, mirror, directory, baseCommit, commands, repository },
     model,
     money,
     journal,
     progress,
     settings,
     deps: {
-      ...{ sandbox: directory.sandbox, mirror: directory.mirror, money, journal },
+      ...{ sandbox, mirror, money, journal },
       ledger: { search: async () => [], remember: async () => undefined, recordFate: async () => false },
       model: createOpenAiModel({
         ...{ baseUrl: model.baseUrl, apiKey: 'key', model: 'gpt-5-mini', price: null, maxOutputTokens: 4000 },
@@ -102,7 +120,7 @@ export async function stationRig(options: StationRigOptions): Promise<StationRig
     }),
     async stop() {
       await model.close();
-      directory.close();
+      await over.close();
     },
   };
 }
