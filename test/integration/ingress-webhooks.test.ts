@@ -1,31 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { WEBHOOK_PATH } from '../../src/ingress/routes.js';
 import { type IngressRig, postWebhook, signatureOf, startIngressRig } from '../support/ingress-rig.js';
+import { publishedPayload, publishedPayloads } from '../support/webhook-examples.js';
 
-const examplesSchema = z.array(
-  z.object({ name: z.string(), examples: z.array(z.record(z.string(), z.unknown())) }),
-);
-const examples = examplesSchema.parse(createRequire(import.meta.url)('@octokit/webhooks-examples'));
 const errorBody = z.object({ error: z.string(), message: z.string().min(10), hint: z.string().min(5) });
-
-function example(event: string, action: string): Record<string, unknown> {
-  const all = examples.filter(({ name }) => name === event).flatMap((entry) => entry.examples);
-  const found = all.find((candidate) => candidate.action === action);
-  if (found === undefined) throw new Error(`no example of ${event}.${action}`);
-  return { ...found, installation: { id: 9001 } };
-}
 
 /** A published payload turned into one that means something. */
 function labeled(changes: Record<string, unknown> = {}): string {
-  return JSON.stringify({ ...example('issues', 'labeled'), label: { id: 1, name: 'hasten' }, ...changes });
+  return JSON.stringify({
+    ...publishedPayload('issues', 'labeled'),
+    label: { id: 1, name: 'hasten' },
+    ...changes,
+  });
 }
 
 function commented(body: string): string {
-  const payload = example('issue_comment', 'created');
+  const payload = publishedPayload('issue_comment', 'created');
   const comment = z.record(z.string(), z.unknown()).parse(payload.comment);
   return JSON.stringify({ ...payload, comment: { ...comment, body } });
 }
@@ -40,7 +33,7 @@ describe('the webhook route', () => {
   it('accepts every published payload of issues, issue comments and pull requests, and stores none that means nothing', async () => {
     let sent = 0;
     for (const event of ['issues', 'issue_comment', 'pull_request', 'push', 'installation', 'ping']) {
-      for (const payload of examples.find(({ name }) => name === event)?.examples ?? []) {
+      for (const payload of publishedPayloads(event)) {
         const body = JSON.stringify({ ...payload, installation: { id: 9001 } });
         const answer = await postWebhook(rig, { event, body });
         expect(answer.status, `${event} ${String(payload.action)}: ${await answer.text()}`).toBe(202);
@@ -68,7 +61,7 @@ describe('the webhook route', () => {
       },
     ]);
     await postWebhook(rig, { event: 'issue_comment', body: commented('/hasten status') });
-    const closed = example('pull_request', 'closed');
+    const closed = publishedPayload('pull_request', 'closed');
     const pull = z.looseObject({ head: z.looseObject({}) }).parse(closed.pull_request);
     const ours = { ...closed, pull_request: { ...pull, head: { ...pull.head, ref: 'hasten/0123456789ab' } } };
     await postWebhook(rig, { event: 'pull_request', body: JSON.stringify(ours) });
@@ -142,7 +135,7 @@ describe('the webhook route', () => {
   });
 
   it('ignores accounts outside of HASTEN_ALLOWED_ACCOUNTS, bots, other labels and comments without a command', async () => {
-    const payload = example('issues', 'labeled');
+    const payload = publishedPayload('issues', 'labeled');
     const repository = z.looseObject({ owner: z.looseObject({}) }).parse(payload.repository);
     const stranger = { ...repository, owner: { ...repository.owner, login: 'somebody-else' } };
     const bodies: [string, string][] = [
@@ -150,7 +143,7 @@ describe('the webhook route', () => {
       ['issues', labeled({ sender: { login: 'helper[bot]', id: 7, type: 'Bot' } })],
       ['issues', labeled({ label: { name: 'hasten-later' } })],
       ['issue_comment', commented('> /hasten approve')],
-      ['pull_request', JSON.stringify(example('pull_request', 'closed'))],
+      ['pull_request', JSON.stringify(publishedPayload('pull_request', 'closed'))],
     ];
     for (const [event, body] of bodies) {
       const answer = await postWebhook(rig, { event, body });

@@ -1,37 +1,21 @@
-import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { normaliseGithub } from '../../src/ingress/normalise.js';
-
-const examples = z
-  .array(z.object({ name: z.string(), examples: z.array(z.record(z.string(), z.unknown())) }))
-  .parse(createRequire(import.meta.url)('@octokit/webhooks-examples'));
-
-function example(
-  event: string,
-  action: string,
-  changes: Record<string, unknown> = {},
-): Record<string, unknown> {
-  const found = examples
-    .filter(({ name }) => name === event)
-    .flatMap((entry) => entry.examples)
-    .find((payload) => payload.action === action);
-  return { ...found, installation: { id: 5 }, ...changes };
-}
+import { publishedPayload } from '../support/webhook-examples.js';
 
 const LABEL = { label: { name: 'hasten' } };
-const repository = { id: '186853002', owner: 'Codertocat', name: 'Hello-World', installationId: 5 };
+const repository = { id: '186853002', owner: 'Codertocat', name: 'Hello-World', installationId: 9001 };
 const person = { login: 'Codertocat', id: 21031067 };
 
 function comment(changes: Record<string, unknown>) {
-  const payload = example('issue_comment', 'created');
+  const payload = publishedPayload('issue_comment', 'created');
   return { ...payload, comment: { ...z.record(z.string(), z.unknown()).parse(payload.comment), ...changes } };
 }
 
 describe('normaliseGithub', () => {
   it('finds the label on an issue with the text of that moment', () => {
-    expect(normaliseGithub('issues', example('issues', 'labeled', LABEL))).toEqual({
+    expect(normaliseGithub('issues', publishedPayload('issues', 'labeled', LABEL))).toEqual({
       kind: 'candidate',
       action: 'labeled',
       repository,
@@ -73,25 +57,27 @@ describe('normaliseGithub', () => {
       { login: 'unknown', id: 2 },
     ];
     for (const sender of senders) {
-      expect(normaliseGithub('issues', example('issues', 'labeled', { ...LABEL, sender })).kind).toBe(
-        'ignored',
-      );
-      const pull = example('pull_request', 'labeled', { ...LABEL, sender });
+      expect(
+        normaliseGithub('issues', publishedPayload('issues', 'labeled', { ...LABEL, sender })).kind,
+      ).toBe('ignored');
+      const pull = publishedPayload('pull_request', 'labeled', { ...LABEL, sender });
       expect(normaliseGithub('pull_request', pull).kind).toBe('ignored');
     }
-    expect(normaliseGithub('issues', example('issues', 'labeled')).kind).toBe('ignored');
-    expect(normaliseGithub('issues', example('issues', 'unlabeled', LABEL)).kind).toBe('ignored');
-    expect(normaliseGithub('issues', example('issues', 'opened', LABEL)).kind).toBe('ignored');
+    expect(normaliseGithub('issues', publishedPayload('issues', 'labeled')).kind).toBe('ignored');
+    expect(normaliseGithub('issues', publishedPayload('issues', 'unlabeled', LABEL)).kind).toBe('ignored');
+    expect(normaliseGithub('issues', publishedPayload('issues', 'opened', LABEL)).kind).toBe('ignored');
   });
 
   it('finds the label on a pull request', () => {
-    expect(normaliseGithub('pull_request', example('pull_request', 'labeled', LABEL))).toMatchObject({
-      candidate: { kind: 'pull-label', person },
-    });
+    expect(normaliseGithub('pull_request', publishedPayload('pull_request', 'labeled', LABEL))).toMatchObject(
+      {
+        candidate: { kind: 'pull-label', person },
+      },
+    );
   });
 
   it('finds closed pull requests of branches of Hasten in the same repository only, whoever closed them', () => {
-    const payload = example('pull_request', 'closed', {
+    const payload = publishedPayload('pull_request', 'closed', {
       sender: { login: 'merge[bot]', id: 3, type: 'Bot' },
     });
     const pull = z.record(z.string(), z.unknown()).parse(payload.pull_request);
@@ -127,7 +113,10 @@ describe('normaliseGithub', () => {
   });
 
   it('says where a payload differs, without its values', () => {
-    const payload = example('issues', 'labeled', { ...LABEL, issue: { number: 'zq-secret', title: 1 } });
+    const payload = publishedPayload('issues', 'labeled', {
+      ...LABEL,
+      issue: { number: 'zq-secret', title: 1 },
+    });
     const found = normaliseGithub('issues', payload);
     expect(found).toMatchObject({ kind: 'malformed', problem: expect.stringMatching(/^issue\.number: /) });
     expect(JSON.stringify(found)).not.toContain('zq-secret');
