@@ -51,7 +51,7 @@ async function execute(
   const { commandTimeoutMs } = deps.limits;
   return talk<Patch>(deps, session, context, {
     system: executeSystem(settings),
-    task: executeTask(run, run.plan, run.benchmark, previous === '' ? 'base' : 'previous patch'),
+    task: executeTask(run, settings, run.plan, run.benchmark, previous === '' ? 'base' : 'previous patch'),
     tools: [
       ...readTools(shell, outputBytes),
       ...editTools(shell, { outputBytes, commandTimeoutMs, memoryBytes: settings.memoryBytes }).map(

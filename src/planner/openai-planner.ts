@@ -56,8 +56,11 @@ export function createOpenAiModel(options: OpenAiOptions): ChatModel {
   const client = new OpenAI({
     apiKey: options.apiKey,
     baseURL: options.baseUrl ?? 'https://api.openai.com/v1',
+    // Nothing of the machine's environment may decide where a key or a prompt goes, or print them.
+    adminAPIKey: null,
     organization: null,
     project: null,
+    logLevel: 'off',
     timeout: options.callTimeoutMs,
     // Retries are ours: each must respect the run's cancellation and never repeat a call that may have been charged.
     maxRetries: 0,

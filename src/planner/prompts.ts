@@ -5,8 +5,7 @@ import type { Attempt, RunRecord } from '../domain/run.js';
 import type { RepositorySettings } from '../domain/settings.js';
 import { headAndTail } from './bounded-text.js';
 
-/** First line of each station's system prompt. */
-export const STATION_LINES = {
+const STATION_LINES = {
   plan: 'Hasten station: planning',
   execute: 'Hasten station: executing',
   recover: 'Hasten station: recovering',
@@ -109,6 +108,7 @@ export function planTask(run: RunRecord, evidence: PlanEvidence): string {
 /** The task of executing. `startsFrom` tells whether the last attempt's patch is in the workspace already. */
 export function executeTask(
   run: RunRecord,
+  settings: RepositorySettings,
   plan: Plan,
   benchmark: Benchmark,
   startsFrom: 'base' | 'previous patch',
@@ -122,6 +122,7 @@ export function executeTask(
     `This is attempt ${run.attempt}. The plan:\n${planText(plan)}`,
     failures(run.attempts),
     benchmarkShown(benchmark),
+    commands(settings, benchmark),
     before,
     'Carry out the plan, check it, then call finish_patch.',
   ]
@@ -163,6 +164,30 @@ function benchmarkShown(benchmark: Benchmark): string {
   const whose =
     benchmark.origin === 'repository' ? `the repository's own, ${benchmark.path}` : 'written in planning';
   return `The benchmark that decides (${whose}; module under test: ${benchmark.entry}):\n${asData('benchmark', benchmark.source, BENCHMARK_BYTES)}`;
+}
+
+/** Paths that need no quoting; the command is only a help, so others simply get none. */
+const PLAIN_PATH = /^[\w./@+-]+$/;
+
+function commands(settings: RepositorySettings, benchmark: Benchmark): string {
+  const lines = [
+    settings.build === null ? '' : `build: ${settings.build}`,
+    settings.test === null ? '' : `tests: ${settings.test}`,
+    timing(benchmark),
+  ].filter((line) => line !== '');
+  return lines.length === 0
+    ? ''
+    : `Commands for run_command:\n${asData('commands', lines.join('\n'), 4_000)}`;
+}
+
+function timing(benchmark: Benchmark): string {
+  if (benchmark.origin !== 'repository') return '';
+  if (!PLAIN_PATH.test(benchmark.path) || !PLAIN_PATH.test(benchmark.entry)) return '';
+  const code =
+    `process.argv[2]='/ws/${benchmark.entry}'; const b=await import('/ws/${benchmark.path}'); ` +
+    'const once=async()=>{const t=performance.now(); for(let i=0;i<50;i++) await b.run(); return (performance.now()-t)/50}; ' +
+    "await once(); console.log(await once(), 'ms per run', await b.checksum())";
+  return `quick timing: node --input-type=module -e "${code}"`;
 }
 
 function benchmarkWanted(entry: string | null): string {

@@ -12,6 +12,10 @@ describe('prices of the model', () => {
     expect(priceOf('gpt-5-mini', 'http://127.0.0.1:9/v1', null)(usage)).toBeCloseTo(0.45, 6);
   });
 
+  it('know the model that the service settings choose by default', () => {
+    expect(priceOf('gpt-5.1', null, null)(usage)).toBeGreaterThan(0);
+  });
+
   it('price cached input lower where the list knows it', () => {
     const cached = priceOf('gpt-5-mini', null, null)({ ...usage, cachedTokens: 1_000_000 });
     expect(cached).toBeLessThan(0.45);

@@ -28,6 +28,7 @@ export interface DockerRigFiles {
   readonly links?: Readonly<Record<string, string>>;
 }
 
+/** Makes a repository with one commit of the files; needs the sandbox image. */
 export function dockerRig(content: DockerRigFiles): DockerRig {
   const root = mkdtempSync(join(tmpdir(), 'hasten-planner-docker-'));
   const directory = join(root, 'repository');

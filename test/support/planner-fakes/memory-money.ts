@@ -49,6 +49,7 @@ export interface MemoryJournal extends ModelJournal {
   readonly drafts: { readonly effectKey: string; readonly turn: number; readonly diff: string }[];
 }
 
+/** Turns, started calls and drafts of any number of effects. */
 export function memoryJournal(): MemoryJournal {
   const answered: JournaledTurn[] = [];
   const started = new Map<string, number>();

@@ -66,6 +66,7 @@ export interface StationRigOptions {
   readonly limits?: Partial<PlannerDeps['limits']>;
 }
 
+/** Opens it; `stop()` ends the server and removes folder, containers and volumes. */
 export async function stationRig(options: StationRigOptions): Promise<StationRig> {
   const files = { 'bench/sum.mjs': BENCHMARK_SOURCE, ...options.files };
   const over =

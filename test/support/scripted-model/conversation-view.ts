@@ -39,6 +39,7 @@ export function viewOf(request: ChatCompletionRequest): ConversationView | null 
   };
 }
 
+/** The text of a message, `` for none. */
 export function textOf(message: ChatMessage | undefined): string {
   if (message === undefined || message.content === null) return '';
   if (typeof message.content === 'string') return message.content;
