@@ -166,6 +166,7 @@ test('a known invalid answer that changes is reported', async () => {
   await rest(github, appToken(github.app, Date.now()), 'GET', '/app/installations');
   const [entry] = github.requests();
   if (entry === undefined) throw new Error('the journal has lost the request');
+  expect(entry).toMatchObject({ method: 'GET', path: '/app/installations', status: 200 });
   expect(checkJournal(contract, [entry])).toEqual([]);
   expect(checkJournal(contract, [{ ...entry, responseBody: [] }])[0]?.problems).toEqual([
     'the known problems of this answer are gone',

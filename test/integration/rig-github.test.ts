@@ -191,6 +191,31 @@ describe('pull requests', () => {
     expect(await github.file('acme/app', 'a.js', 'main')).toBe('merge\n');
   });
 
+  test('a merge keeps what came to the base and to the branch meanwhile, a conflict is refused', async () => {
+    const { people } = github;
+    await people.createBranch('writer', 'acme/app', 'old', base);
+    const one = { path: 'one.js', content: '1\n', branch: 'old' };
+    await people.commitFile('writer', 'acme/app', one);
+    const number = await people.openPull('writer', 'acme/app', { title: 'Old', head: 'old', base: 'main' });
+    const head = await people.commitFile('writer', 'acme/app', { ...one, content: '2\n' });
+    await people.commitFile('writer', 'acme/app', { path: 'main.js', content: 'main\n', branch: 'main' });
+    const merged = await people.mergePull('writer', 'acme/app', number);
+    expect((await github.branches('acme/app')).get('main')).toBe(merged);
+    expect(await github.file('acme/app', 'one.js', 'main')).toBe('2\n');
+    expect(await github.file('acme/app', 'main.js', 'main')).toBe('main\n');
+    const seen = await rest(github, token, 'GET', `${APP}/pulls/${number}`);
+    expect(seen.json).toMatchObject({ merged: true, merge_commit_sha: merged, head: { sha: head } });
+    await people.createBranch('writer', 'acme/app', 'conflict', base);
+    await people.commitFile('writer', 'acme/app', {
+      path: 'main.js',
+      content: 'other\n',
+      branch: 'conflict',
+    });
+    const pull = { title: 'Conflict', head: 'conflict', base: 'main' };
+    const second = await people.openPull('writer', 'acme/app', pull);
+    await expect(people.mergePull('writer', 'acme/app', second)).rejects.toThrow('405');
+  });
+
   test('only GraphQL makes a draft ready, and it knows its ids and fields', async () => {
     await branchWithChange('hasten/draft', 'draft\n');
     const pull = await openPull({ head: 'hasten/draft', draft: true });

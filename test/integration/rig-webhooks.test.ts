@@ -137,6 +137,8 @@ test('every event has the fields that all of GitHub’s examples of it have', as
   }
   await github.whenWebhooksSettled();
   expect(new Set(names()).size).toBe(21);
+  const edited = received.find(({ payload }) => 'comment' in payload && payload.action === 'edited');
+  expect(edited?.payload.changes).toEqual({ body: { from: 'one' } });
   for (const { headers, payload } of received) {
     const event = String(headers['x-github-event']);
     expect(missingFields(event, payload), `${event}.${String(payload.action)}`).toEqual([]);

@@ -24,7 +24,10 @@ export async function completeWebhook(
   }
   if (event === 'issue_comment') {
     await linkPull(front, fullName, payload);
-    if (payload.action === 'edited') payload.changes = { body: { from: '' } };
+    if (payload.action === 'edited') {
+      const from = front.formerTexts.get(numberAt(payload.comment, 'id')) ?? '';
+      payload.changes = { body: { from } };
+    }
   }
   if (name === 'pull_request') {
     const pull = asObject(payload.pull_request);

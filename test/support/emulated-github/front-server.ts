@@ -164,8 +164,6 @@ function finish(front: Front, request: FrontRequest, answer: Answer): Answer {
   if (status === 403 && message === 'Forbidden' && request.principal.kind === 'installation')
     return notAccessible();
   if (status === 404) return failure(404, 'Not Found');
-  if (status === 422 && asObject(body).errors === undefined)
-    return failure(422, message, { errors: [{ resource: 'Request', code: 'custom', message }] });
   return failure(status, message, errorsOf(body));
 }
 

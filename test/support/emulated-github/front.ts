@@ -57,6 +57,10 @@ export class Front {
   readonly signedCommits = new Set<string>();
   /** Where the pull request with a node id is: full name and number. */
   readonly pullRequests = new Map<string, { readonly fullName: string; readonly number: number }>();
+  /** Merges made by the front, by the pull request's node id. */
+  readonly merges = new Map<string, { readonly head: string; readonly commit: string }>();
+  /** Texts of comments before their last change, by the comment's id. */
+  readonly formerTexts = new Map<number, string>();
   /** Full names of all repositories made through the front, oldest first. */
   readonly repositories: string[] = [];
   readonly #facts = new Map<string, RepositoryFacts>();

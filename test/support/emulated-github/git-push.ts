@@ -38,6 +38,17 @@ export async function uploadPush(
   return undefined;
 }
 
+/** Uploads a commit of the bare repository and what it needs; no branch moves. Rejects when emulate refuses. */
+export async function uploadCommit(
+  mirror: GitMirror,
+  backend: EmulateBackend,
+  fullName: string,
+  token: string,
+  sha: string,
+): Promise<void> {
+  await uploadObjects({ mirror, backend, fullName, token }, sha);
+}
+
 interface Upload {
   readonly mirror: GitMirror;
   readonly backend: EmulateBackend;
@@ -86,7 +97,7 @@ async function uploadObjects(upload: Upload, head: string): Promise<void> {
   const bySha = new Map(objects.map((object) => [object.sha, object]));
   for (const object of objects) if (object.kind === 'blob') await uploadBlob(upload, object);
   for (const object of objects) if (object.kind === 'tree') await uploadTree(upload, object, bySha);
-  for (const object of objects) if (object.kind === 'commit') await uploadCommit(upload, object);
+  for (const object of objects) if (object.kind === 'commit') await sendCommit(upload, object);
 }
 
 async function uploadBlob(upload: Upload, object: ReceivedObject): Promise<void> {
@@ -113,7 +124,7 @@ async function uploadTree(
   known.add(object.sha);
 }
 
-async function uploadCommit(upload: Upload, object: ReceivedObject): Promise<void> {
+async function sendCommit(upload: Upload, object: ReceivedObject): Promise<void> {
   const text = object.content.toString('utf8');
   const border = text.indexOf('\n\n');
   const headers = text.slice(0, border).split('\n');

@@ -2,7 +2,7 @@
 import { type Answer, json } from './answer.js';
 import type { Front, FrontRequest } from './front.js';
 import { fullNameOf, type RouteTable } from './front-routes.js';
-import { asObject, asObjects, at, isObject, type Json, type JsonObject, textAt } from './json.js';
+import { asObject, asObjects, isObject, type JsonObject, textAt } from './json.js';
 import { reaches } from './permissions.js';
 import { paginate } from './routes-app.js';
 
@@ -13,6 +13,7 @@ export function addIssueRoutes(routes: RouteTable): void {
   routes.on('GET', '/repos/:owner/:repo/issues/:number', getIssue);
   routes.on('PATCH', '/repos/:owner/:repo/issues/:number', updateIssue);
   routes.on('GET', '/repos/:owner/:repo/issues/:number/comments', listComments);
+  routes.on('PATCH', '/repos/:owner/:repo/issues/comments/:id', updateComment);
 }
 
 /** A pull request in the form of an issue, as `GET /issues/{number}` and `issue_comment` show it. */
@@ -162,7 +163,8 @@ async function listComments(front: Front, request: FrontRequest): Promise<Answer
   return { status: 200, headers, body: [...slice] };
 }
 
-/** Labels of an issue or pull request as GitHub describes them, by name. */
-export function labelNamed(labels: Json | undefined, name: string): JsonObject | undefined {
-  return asObjects(labels).find((label) => at(label, 'name') === name);
+async function updateComment(front: Front, request: FrontRequest): Promise<Answer> {
+  const { json: before } = await front.ask('GET', request.path);
+  front.formerTexts.set(Number(request.params.id), textAt(before, 'body'));
+  return front.forward(request);
 }

@@ -1,8 +1,9 @@
 // Pull requests: GitHub's checks before one is opened, real files, counters and diffs, and its refusals to merge.
-import { type Answer, failure, json, unprocessable } from './answer.js';
+import { type Answer, json, unprocessable } from './answer.js';
 import type { Front, FrontRequest } from './front.js';
 import { fullNameOf, type RouteTable } from './front-routes.js';
 import { asObject, asObjects, isObject, type Json, type JsonObject, numberAt, textAt } from './json.js';
+import { mergePull } from './merge-pull.js';
 import { paginate } from './routes-app.js';
 
 // Fields that GitHub gives for a single pull request, never in a list.
@@ -144,35 +145,20 @@ export async function withCountersOf(front: Front, fullName: string, pull: JsonO
   };
 }
 
-// emulate keeps the head of the moment when the pull request was opened.
-async function withCurrentHead(front: Front, pull: JsonObject): Promise<JsonObject> {
+/** A copy with the current head: emulate keeps that of the moment when the pull request was opened. */
+export async function withCurrentHead(front: Front, pull: JsonObject): Promise<JsonObject> {
   const current: JsonObject = { ...pull };
-  if (pull.state !== 'open') return current;
   const head = asObject(pull.head);
+  const merge = front.merges.get(textAt(pull, 'node_id'));
+  if (pull.merged === true && merge !== undefined) {
+    return { ...current, head: { ...head, sha: merge.head }, merge_commit_sha: merge.commit };
+  }
+  if (pull.state !== 'open') return current;
   const path = `/repos/${textAt(head, 'repo', 'full_name')}/git/ref/heads/${textAt(head, 'ref')}`;
   const { json: ref } = await front.ask('GET', path);
   const sha = textAt(ref, 'object', 'sha');
   if (sha !== '') current.head = { ...head, sha };
   return current;
-}
-
-async function mergePull(front: Front, request: FrontRequest): Promise<Answer> {
-  const path = `/repos/${fullNameOf(request)}/pulls/${request.params.number ?? ''}`;
-  const { status, json: pull } = await front.ask('GET', path);
-  if (status !== 200) return front.forward(request);
-  const current = await withCurrentHead(front, asObject(pull));
-  if (current.merged === true || current.state !== 'open' || current.draft === true) {
-    return failure(405, 'Pull Request is not mergeable');
-  }
-  const wanted = textAt(request.body, 'sha');
-  if (wanted !== '' && wanted !== textAt(current, 'head', 'sha')) {
-    return failure(409, 'Head branch was modified. Review and try the merge again.');
-  }
-  // Naming the base again makes emulate read where the base branch is now.
-  await front.ask('PATCH', path, { base: textAt(current, 'base', 'ref') });
-  const { sha: _checked, ...body } = asObject(request.body);
-  const answer = await front.forward(request, { body });
-  return answer.status === 422 ? failure(405, textAt(asJson(answer.body), 'message')) : answer;
 }
 
 function asJson(body: Answer['body']): Json | undefined {
