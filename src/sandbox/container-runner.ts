@@ -1,4 +1,5 @@
 /** One command in one fresh hardened container: create, attach, wait, start, watch the limits, read the verdict, always remove. */
+import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
@@ -12,6 +13,7 @@ import type { Engine } from './engine.js';
 import { engineCall, engineError, statusOf } from './engine-errors.js';
 import { createFrameDemultiplexer } from './frame-demultiplexer.js';
 import { DEADLINE_LABEL, type Naming, type ThingKind } from './names.js';
+import { takeMarker, watchedArgv } from './watched-command.js';
 
 export interface ContainerRequest {
   /** Run that the container belongs to. */
@@ -36,7 +38,7 @@ export interface ContainerRunner {
   run(request: ContainerRequest, signal: AbortSignal): Promise<CommandResult>;
   /** Creates the container of `plan` under its name; an older one of that name is removed first. */
   create(plan: ContainerPlan): Promise<Docker.Container>;
-  /** Name, image, runtime and labels for a container of `run`. */
+  /** Name, image, runtime, labels and the command as it stands, for a container of `run`. */
   plan(request: ContainerRequest): Promise<ContainerPlan>;
 }
 
@@ -55,8 +57,6 @@ export interface ContainerRunnerDeps {
 export const DEFAULT_OUTPUT_BYTES = 65_536;
 /** Milliseconds after exit that the output may still need to arrive. */
 const DRAIN_MS = 3000;
-/** Seconds that the watchdog inside the container waits longer than the one outside. */
-const INNER_GRACE_SECONDS = 10;
 const HEAP_EXHAUSTED = /heap out of memory|Cannot allocate memory|MemoryError/;
 
 export function createContainerRunner(deps: ContainerRunnerDeps): ContainerRunner {
@@ -73,7 +73,7 @@ export function createContainerRunner(deps: ContainerRunnerDeps): ContainerRunne
         runtime: deps.runtime,
         seccomp: deps.seccomp,
         labels: { ...naming.labels(request.kind, request.run), [DEADLINE_LABEL]: String(deadline) },
-        argv: watchedArgv(request),
+        argv: request.argv,
         env: checkedEnvironment(request.env ?? {}),
         mounts: request.mounts,
         memoryBytes: request.memoryBytes ?? limits.memoryBytes,
@@ -96,11 +96,13 @@ export function createContainerRunner(deps: ContainerRunnerDeps): ContainerRunne
     async run(request, signal) {
       const leave = await deps.admission.enter(signal);
       try {
-        const plan = await runner.plan(request);
+        const marker = randomBytes(8).toString('hex');
+        const { argv, cwd, timeoutMs } = request;
+        const plan = await runner.plan({ ...request, argv: watchedArgv(argv, { cwd, timeoutMs, marker }) });
         const container = await runner.create(plan);
         try {
           signal.throwIfAborted();
-          return await watch(container, request, limits, signal);
+          return await watch(container, { ...request, marker }, limits, signal);
         } finally {
           await removeContainer(container);
         }
@@ -139,7 +141,7 @@ type Stop = 'timed-out' | 'flooded';
 
 async function watch(
   container: Docker.Container,
-  request: ContainerRequest,
+  request: ContainerRequest & { readonly marker: string },
   limits: SandboxLimits,
   signal: AbortSignal,
 ): Promise<CommandResult> {
@@ -183,21 +185,29 @@ async function watch(
   await Promise.race([drained, delay(DRAIN_MS)]);
   signal.throwIfAborted();
   const { State: state } = await container.inspect();
-  return verdict(stop, state, wallMs, stdout.finish(), stderr.finish());
+  const marked = takeMarker(stderr.finish(), request.marker);
+  const output = { stdout: stdout.finish(), stderr: marked.stderr };
+  return verdict(stop, { ...state, OOMKilled: state.OOMKilled || marked.found }, wallMs, output);
 }
 
-/** Order: timed out, flooded, the engine's out-of-memory flag (set when only a child died, too), then what the code and stderr say. */
+/** Order: timed out, flooded, the engine's out-of-memory flag or the kernel's count (also when only a child died), then what the code and stderr say. */
 function verdict(
   stop: Stop | null,
-  state: { readonly OOMKilled: boolean; readonly ExitCode: number; StartedAt: string; FinishedAt: string },
+  state: EndState,
   measuredMs: number,
-  stdout: CommandResult['stdout'],
-  stderr: CommandResult['stderr'],
+  output: Pick<CommandResult, 'stdout' | 'stderr'>,
 ): CommandResult {
   const inside = Date.parse(state.FinishedAt) - Date.parse(state.StartedAt);
   const wallMs = Number.isFinite(inside) && inside >= 0 ? inside : measuredMs;
-  if (stop !== null) return { outcome: stop, exitCode: null, stdout, stderr, wallMs };
-  return { ...exitVerdict(state.ExitCode, state.OOMKilled, stderr.text), stdout, stderr, wallMs };
+  if (stop !== null) return { outcome: stop, exitCode: null, ...output, wallMs };
+  return { ...exitVerdict(state.ExitCode, state.OOMKilled, output.stderr.text), ...output, wallMs };
+}
+
+interface EndState {
+  readonly OOMKilled: boolean;
+  readonly ExitCode: number;
+  readonly StartedAt: string;
+  readonly FinishedAt: string;
 }
 
 /** What an exit code means together with the out-of-memory flag; V8 aborts with 134 and says so on stderr only. */
@@ -243,25 +253,6 @@ async function feed(
   } finally {
     stdin.destroy();
   }
-}
-
-/** Adds the inner watchdog, for the case that this process dies, and changes the directory from inside the container. */
-function watchedArgv(request: ContainerRequest): string[] {
-  const seconds = Math.ceil(request.timeoutMs / 1000) + INNER_GRACE_SECONDS;
-  const watched = ['timeout', '--signal=KILL', String(seconds), ...request.argv];
-  if (request.cwd === undefined || request.cwd === '' || request.cwd === '.') return watched;
-  return ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', `/ws/${checkedDirectory(request.cwd)}`, ...watched];
-}
-
-function checkedDirectory(cwd: string): string {
-  const parts = cwd.split('/');
-  if (cwd.startsWith('/') || parts.includes('..') || cwd.includes('\0')) {
-    throw new BugError({
-      code: 'CWD_OUTSIDE_WORKSPACE',
-      message: `a command's directory is relative to the workspace, got ${JSON.stringify(cwd)}`,
-    });
-  }
-  return cwd;
 }
 
 function checkedEnvironment(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -145,7 +145,7 @@ async function startArm(runner: ContainerRunner, workspace: Workspace, cpuset: s
     timeoutMs: ARM_LIFETIME_MS,
   });
   signal.throwIfAborted();
-  const container = await runner.create({ ...plan, argv: IDLE_ARGV, cpuset });
+  const container = await runner.create({ ...plan, cpuset });
   try {
     await container.start();
     return container;

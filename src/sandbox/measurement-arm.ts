@@ -1,5 +1,6 @@
 /** One container per arm of a measurement: idle under init, workspace read-only, pinned; each observation is an exec in it. */
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import { z } from 'zod';
 import { PeerError } from '../domain/errors.js';
@@ -29,8 +30,18 @@ export const IDLE_ARGV = ['sleep', 'infinity'] as const;
 const OPEN_OUTPUT_POLL_MS = 1000;
 const OPEN_OUTPUT_DRAIN_MS = 300;
 
-const Top = z.looseObject({ Processes: z.array(z.array(z.string())).nullable() });
-/** Wraps a started container. `restingProcesses` is counted before the first exec. */
+/** Init and the idle program; init starts the second one a moment after the container counts as started. */
+const RESTING_PROCESSES = 2;
+/** A process that has just ended may still be listed for this long. */
+const REAPING_MS = 1000;
+const REAPING_POLL_MS = 50;
+
+const Top = z.looseObject({
+  Titles: z.array(z.string()),
+  Processes: z.array(z.array(z.string())).nullable(),
+});
+
+/** Wraps a started container; the processes that stand in it before the first exec are its own. */
 export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementArm> {
   const { container } = deps;
   let gone: string | null = null;
@@ -44,11 +55,9 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
     deps.signal.throwIfAborted();
     if (gone !== null) throw armGone(gone);
   };
-  const countProcesses = async () => {
-    const top = Top.parse(await container.top());
-    return top.Processes?.length ?? 0;
-  };
-  const resting = await engineCall('list the processes of an arm', countProcesses);
+  const processIds = () => engineCall('list the processes of an arm', () => listProcesses(container));
+  const resting = new Set(await settle(processIds, (found) => found.length >= RESTING_PROCESSES));
+  const leftovers = async () => (await processIds()).filter((id) => !resting.has(id));
 
   const clock = await createCpuClock(container);
 
@@ -71,7 +80,7 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
     },
     async leftoverProcesses() {
       check();
-      return Math.max(0, (await engineCall('list the processes of an arm', countProcesses)) - resting);
+      return (await settle(leftovers, (found) => found.length === 0)).length;
     },
     async cpuMicros() {
       check();
@@ -83,6 +92,23 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
       await removeContainer(container);
     },
   };
+}
+
+/** Process ids as the host sees them. */
+async function listProcesses(container: Docker.Container): Promise<readonly string[]> {
+  const top = Top.parse(await container.top());
+  const column = top.Titles.indexOf('PID');
+  return (top.Processes ?? []).map((fields) => fields[column] ?? '');
+}
+
+/** Asks until the answer is as wanted or the time is up; gives the last answer. */
+async function settle<T>(ask: () => Promise<T>, isSettled: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + REAPING_MS;
+  for (;;) {
+    const answer = await ask();
+    if (isSettled(answer) || performance.now() > deadline) return answer;
+    await sleep(REAPING_POLL_MS);
+  }
 }
 
 async function observe(
@@ -133,7 +159,9 @@ async function observe(
   const wallMs = performance.now() - started;
   const output = { stdout: stdout.finish(), stderr: stderr.finish(), wallMs };
   if (stop !== null) return { outcome: stop, exitCode: null, ...output };
-  return { ...exitVerdict(await exitCodeOf(exec), false, output.stderr.text), ...output };
+  const code = await exitCodeOf(exec);
+  // Nobody else kills in an arm, and engines do not tell which program of a container was out of memory.
+  return { ...exitVerdict(code, code === 137, output.stderr.text), ...output };
 }
 
 /** Resolves a moment after the program itself ended, although a child of it still holds its output open. */
