@@ -1,39 +1,20 @@
 /** The publisher at GitHub: what people see of a run, each thing found before it is made, so that a crash repeats nothing. */
 import type { Effect, Station, StationContext, Stations } from '../domain/effect.js';
-import type { Money } from '../domain/money.js';
-import type { RepositoryRef, SourceMirror } from '../domain/repository.js';
 import type { RunRecord } from '../domain/run.js';
 import { approvalText } from './approval-text.js';
-import { ensureCheckRun } from './check-run.js';
-import type { GithubClients, TokenPermissions } from './github-clients.js';
-import { branchOf, ensureBranch } from './hasten-branch.js';
+import type { TokenPermissions } from './github-clients.js';
 import { inline, withoutMentions } from './hostile-text.js';
 import { ensureComment, upsertComment } from './marked-comment.js';
 import { assemble, markerOf, statusKey } from './marker.js';
-import { requirePassed } from './passed-run.js';
-import { findPullRequest, keepPace, openPullRequest, type PullRequestPace } from './pull-request.js';
-import {
-  checkRunOutput,
-  commitMessage,
-  draftReasons,
-  pullRequestBody,
-  pullRequestTitle,
-} from './pull-request-text.js';
 import { reactToComment, reactToIssue } from './reaction.js';
 import { markReady } from './ready-for-review.js';
 import { reportText } from './report-text.js';
 import { openRepository, type RepositoryAccess } from './repository-access.js';
 import { statusText } from './status-text.js';
+import { createSubmitStation, type SubmitDeps } from './submit-station.js';
 import { ensureTrackingIssue } from './tracking-issue.js';
 
-export interface GithubPublisherDeps {
-  readonly clients: GithubClients;
-  readonly mirror: SourceMirror;
-  /** Only read: what a run has spent. */
-  readonly money: Pick<Money, 'spentByRun'>;
-  /** Pull requests that one repository gets. */
-  readonly pace: PullRequestPace;
-}
+export type GithubPublisherDeps = SubmitDeps;
 
 /** The effects that this station performs. */
 export type PublisherKind =
@@ -49,20 +30,13 @@ export type PublisherStations = Pick<Stations, PublisherKind>;
 const ISSUES: TokenPermissions = { issues: 'write', metadata: 'read' };
 /** Commands may stand on an issue or on a pull request; their comments need either permission. */
 const CONVERSATION: TokenPermissions = { issues: 'write', pull_requests: 'write', metadata: 'read' };
-const SUBMIT: TokenPermissions = {
-  contents: 'write',
-  pull_requests: 'write',
-  checks: 'write',
-  metadata: 'read',
-};
-
 /** Creates the stations that write to GitHub. They throw the errors of `github-errors.ts`. */
 export function createGithubPublisher(deps: GithubPublisherDeps): PublisherStations {
   return {
     acknowledge: acknowledgeStation(deps),
     'update-status': updateStatusStation(deps),
     'ask-approval': askApprovalStation(deps),
-    submit: submitStation(deps),
+    submit: createSubmitStation(deps),
     report: reportStation(deps),
     reply: replyStation(deps),
     'make-ready': makeReadyStation(deps),
@@ -113,52 +87,6 @@ function askApprovalStation(deps: GithubPublisherDeps): Station<'ask-approval'> 
     });
     context.progress(`asked for approval on issue #${run.issueNumber}`);
     return null;
-  };
-}
-
-function submitStation(deps: GithubPublisherDeps): Station<'submit'> {
-  return async (effect, context) => {
-    const { run } = effect.payload;
-    const passed = requirePassed(run, await deps.money.spentByRun(run.id));
-    const branch = branchOf(run.id);
-    const access = await open(deps, effect, SUBMIT, context);
-    const standing = await findPullRequest(access, branch);
-    if (standing === null) await keepPace(access, deps.pace, context.now());
-    const { patch } = passed;
-    const commit = await ensureBranch(
-      access,
-      deps.mirror,
-      {
-        run: run.id,
-        repository: effect.repository,
-        baseCommit: patch.baseCommit,
-        tree: patch.tree,
-        diff: patch.diff,
-        message: commitMessage(passed),
-      },
-      context.signal,
-    );
-    context.progress(`branch ${branch} at ${commit.slice(0, 12)}`);
-    const pull =
-      standing ??
-      (await openPullRequest(access, {
-        branch,
-        base: effect.repository.defaultBranch,
-        title: pullRequestTitle(passed),
-        body: pullRequestBody(passed, effect.key),
-        draft: draftReasons(passed).length > 0,
-      }));
-    await ensureCheckRun(access, {
-      commit,
-      key: effect.key,
-      output: checkRunOutput(passed),
-      completedAt: context.now(),
-    });
-    context.progress(`pull request #${pull.number}${pull.draft ? ' (draft)' : ''}`);
-    return {
-      type: 'PULL_REQUEST_OPENED',
-      submission: { branch, commit, pullNumber: pull.number, url: pull.url, draft: pull.draft },
-    };
   };
 }
 
@@ -222,6 +150,5 @@ function open(
   permissions: TokenPermissions,
   context: StationContext,
 ): Promise<RepositoryAccess> {
-  const repository: RepositoryRef = effect.repository;
-  return openRepository(deps.clients, repository, permissions, context.signal);
+  return openRepository(deps.clients, effect.repository, permissions, context.signal);
 }

@@ -54,6 +54,30 @@ export async function ensureBranch(
   });
 }
 
+/**
+ * The run's commit among those of its pull request, where a person may have pushed to the branch or merged and removed
+ * it meanwhile. Throws UserError `BRANCH_CHANGED` when it is not among the first 250, which GitHub lists at most.
+ */
+export async function findPullCommit(
+  access: RepositoryAccess,
+  pullNumber: number,
+  run: string,
+  tree: string,
+): Promise<string> {
+  const commits = await callGithub(
+    { what: 'list the commits of the pull request', permission: 'pull_requests: write' },
+    () =>
+      access.octokit.paginate(access.octokit.rest.pulls.listCommits, {
+        ...access.at,
+        pull_number: pullNumber,
+        per_page: 100,
+      }),
+  );
+  const ours = commits.find(({ commit }) => commit.tree.sha === tree && hasRunTrailer(commit.message, run));
+  if (ours !== undefined) return ours.sha;
+  throw branchChanged(run, `Pull request ${pullNumber} no longer holds the commit that this run made`);
+}
+
 /** The commit that a branch points at, or null when there is no such branch. */
 async function readBranch(access: RepositoryAccess, branch: string): Promise<string | null> {
   return callGithub({ what: `read the branch ${branch}`, ...WORDS }, async () => {
@@ -78,9 +102,13 @@ async function confirmCommit(access: RepositoryAccess, sha: string, content: Bra
     parents[0] === content.baseCommit &&
     hasRunTrailer(data.message, content.run);
   if (ours) return sha;
-  throw new UserError({
+  throw branchChanged(content.run, `It holds commit ${sha}, which is not the one that this run made`);
+}
+
+function branchChanged(run: string, what: string): UserError {
+  return new UserError({
     code: 'BRANCH_CHANGED',
-    message: `The branch ${branchOf(content.run)} holds commit ${sha}, which is not the one that this run made. Hasten leaves branches alone that somebody pushed to; delete or rename it to let a new run start.`,
+    message: `Somebody changed the branch ${branchOf(run)}. ${what}. Hasten leaves such branches alone.`,
   });
 }
 

@@ -50,6 +50,7 @@ describe('telling a run', () => {
     });
     await place.perform('acknowledge', payload);
     expect(github.reactions(place.fullName, `issues/${place.issue}`)).toEqual(['eyes']);
+    expect(posts(`/repos/${place.fullName}/issues/${place.issue}/comments`)).toBe(1);
     const [comment, ...others] = await bodies(place);
     expect(others).toEqual([]);
     expect(comment).toContain('**planning**');
@@ -85,7 +86,9 @@ describe('telling a run', () => {
       await expect(place.perform('acknowledge', payload)).rejects.toMatchObject({
         code: 'GITHUB_UNAVAILABLE',
       });
+      github.clearRequests();
       await place.perform('acknowledge', payload);
+      expect(posts(path)).toBe(kind === 'drop-after-effect' ? 0 : 1);
       expect(await bodies(place)).toHaveLength(1);
     },
   );
@@ -345,6 +348,24 @@ describe('submitting', () => {
     const { commit, pulls } = await outside(place);
     expect(commit).toBe(place.baseCommit);
     expect(pulls).toEqual([]);
+  });
+
+  it('goes on after a person pushed to the branch, or merged and removed it', async () => {
+    const place = await world();
+    const first = await place.perform('submit', submitting(place.run));
+    const branch = `hasten/${place.run.id}`;
+    await github.people.commitFile('owner', place.fullName, {
+      branch,
+      path: 'more.js',
+      content: 'x',
+      message: 'More',
+    });
+    expect(await place.perform('submit', submitting(place.run))).toEqual(first);
+    const [pull] = await github.pulls(place.fullName);
+    await github.people.mergePull('owner', place.fullName, Number(pull?.number));
+    await github.people.deleteBranch('owner', place.fullName, branch);
+    expect(await place.perform('submit', submitting(place.run))).toEqual(first);
+    expect([...(await github.branches(place.fullName)).keys()]).toEqual(['main']);
   });
 
   it('does not offer again what a person closed', async () => {
