@@ -8,7 +8,7 @@ export interface MoneyLimits {
 }
 
 export interface ReservationRequest {
-  /** `<effect key>:<turn>:<attempt>`; the same key is the same reservation. */
+  /** `<conversation key>:<turn>:<attempt>`; the same key is the same reservation. */
   readonly key: string;
   readonly run: string;
   readonly repositoryId: string;
@@ -34,6 +34,7 @@ export interface Money {
 
 /** One answered model turn, kept so that a restart goes on from the last answer. */
 export interface JournaledTurn {
+  /** Names the conversation: run, kind of effect, attempt; it outlives a pause, which intends a new effect. */
   readonly effectKey: string;
   /** From 0, in order. */
   readonly turn: number;

@@ -28,7 +28,7 @@ export function createExecuteStation(deps: PlannerDeps): Station<'execute'> {
       const patch = await execute(deps, effect, context, session);
       return { type: 'PATCH_READY', patch };
     } catch (error) {
-      return givenUp(deps, effect, context, error);
+      return givenUp(deps, session, context, error);
     }
   };
 }
@@ -43,7 +43,7 @@ async function execute(
   if (run.plan === null) throw missing('a plan', effect.kind);
   if (run.benchmark === null) throw missing('a benchmark', effect.kind);
   const previous = run.attempts.findLast((attempt) => attempt.diff !== null)?.diff ?? '';
-  const draft = await deps.journal.lastDraft(effect.key);
+  const draft = await deps.journal.lastDraft(session.key);
   // Always: a restart, an earlier attempt or a budget pause may have left edits behind.
   await restoreDiff(shell, draft?.diff ?? previous);
   const diff = keptDiff(shell);
@@ -61,7 +61,7 @@ async function execute(
     ],
     changes: {
       appliedThrough: draft?.turn ?? -1,
-      afterChange: async (turn) => deps.journal.saveDraft(effect.key, turn, await diff.current()),
+      afterChange: async (turn) => deps.journal.saveDraft(session.key, turn, await diff.current()),
     },
   });
 }
@@ -93,13 +93,13 @@ function keptDiff(shell: WorkspaceShell): KeptDiff {
 /** Errors that another try of the same effect cannot heal become the attempt's failure, with the patch so far as evidence. */
 async function givenUp(
   deps: PlannerDeps,
-  effect: Effect<'execute'>,
+  session: PlannerSession,
   context: StationContext,
   error: unknown,
 ): Promise<MachineEvent> {
   const ours = error instanceof PeerError || error instanceof UserError;
   if (context.signal.aborted || !ours || error.retryable) throw error;
-  const draft = await deps.journal.lastDraft(effect.key);
+  const draft = await deps.journal.lastDraft(session.key);
   const diff = error instanceof PatchRefused ? error.diff : (draft?.diff ?? '');
   const failed = { type: 'STATION_FAILED', station: 'execute', error: storedError(error) } as const;
   return diff === '' ? failed : { ...failed, diff };

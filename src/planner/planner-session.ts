@@ -16,13 +16,23 @@ const WORKSPACE_NAME = 'plan';
 export type PlannerEffect = Effect<'plan'> | Effect<'execute'> | Effect<'recover'>;
 
 export interface PlannerSession {
+  /** Names the conversation in the journal and its drafts. */
+  readonly key: string;
   readonly run: RunRecord;
   readonly settings: RepositorySettings;
   readonly shell: WorkspaceShell;
   readonly turns: ModelTurns;
 }
 
-/** Makes the workspace ready and opens the journal of the effect's conversation. */
+/**
+ * A conversation belongs to a run's attempt, not to one effect: after a pause for money the work is intended anew, and
+ * goes on from the last paid answer instead of paying for the same turns again.
+ */
+function conversationKey({ kind, payload: { run } }: PlannerEffect): string {
+  return `${run.id}:${kind}:${run.attempt}`;
+}
+
+/** Makes the workspace ready and opens the journal of the conversation. */
 export async function openSession(
   deps: PlannerDeps,
   effect: PlannerEffect,
@@ -46,12 +56,13 @@ export async function openSession(
     },
     context.signal,
   );
+  const key = conversationKey(effect);
   const turns = await openModelTurns(
     deps,
-    { effectKey: effect.key, run: run.id, repository, runLimitUsd: settings.budgetUsd + run.grantedUsd },
+    { effectKey: key, run: run.id, repository, runLimitUsd: settings.budgetUsd + run.grantedUsd },
     context,
   );
-  return { run, settings, shell: createWorkspaceShell(deps.sandbox, workspace, context.signal), turns };
+  return { key, run, settings, shell: createWorkspaceShell(deps.sandbox, workspace, context.signal), turns };
 }
 
 export interface Talk<Result> {

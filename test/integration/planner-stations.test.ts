@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MachineEvent } from '../../src/domain/event.js';
+import type { Money } from '../../src/domain/money.js';
 import type { Attempt } from '../../src/domain/run.js';
 import { createExecuteStation } from '../../src/planner/execute-station.js';
 import { createPlanStation, WRITTEN_BENCHMARK_PATH } from '../../src/planner/plan-station.js';
@@ -198,6 +199,29 @@ describe('executing', () => {
     );
     expect(again.patch.diff).toBe(first.patch.diff);
     expect(it.model.calls().length - calls).toBe(2);
+  });
+
+  it('goes on from the last answer after a pause for money, under a new effect', async () => {
+    const it = await open({});
+    const short: Money = {
+      ...it.money,
+      reserve: async (request) => {
+        // The third turn finds no room.
+        await it.money.reserve(request.key.includes(':2:') ? { ...request, runLimitUsd: 0 } : request);
+      },
+    };
+    const paused = createExecuteStation({ ...it.deps, money: short })(it.effect('execute'), it.context());
+    await expect(paused).rejects.toMatchObject({ name: 'BudgetError' });
+    const station = createExecuteStation(it.deps);
+    const before = it.model.calls().length;
+    expect(before).toBe(2);
+    const approved = {
+      ...it.effect('execute', { grantedUsd: 5, hints: ['mind the floats'] }),
+      key: 'run1:9:execute',
+    };
+    only(await station(approved, it.context()), 'PATCH_READY');
+    expect(it.model.calls().map((call) => call.position)).toEqual([0, 1, 2, 3]);
+    expect(JSON.stringify(it.model.calls()[before]?.body.messages)).toContain('mind the floats');
   });
 
   it('starts the next attempt from the last patch', async () => {
