@@ -22,8 +22,6 @@ const LOCKFILES: readonly (readonly [string, PackageManager])[] = [
   ['npm-shrinkwrap.json', 'npm'],
 ];
 
-/** Installs from package.json alone; the sandbox adds nothing to it. */
-const INSTALL_WITHOUT_LOCKFILE = 'npm install --ignore-scripts --no-audit --no-fund --no-package-lock';
 /** What `npm init` writes as test script. */
 const PLACEHOLDER_TEST = /^echo ["']?Error: no test specified["']? && exit 1$/;
 /** A benchmark is an ES module that imports the entry, so conditions are tried in that order. */
@@ -90,8 +88,8 @@ function installOf(packageJson: PackageJson, manager: PackageManager | null): In
   const names = [packageJson.dependencies, packageJson.devDependencies].flatMap((group) =>
     Object.keys(group ?? {}),
   );
-  if (names.length === 0) return { packageManager: 'none', command: null };
-  return { packageManager: 'npm', command: INSTALL_WITHOUT_LOCKFILE };
+  // Dependencies without a lockfile: npm, whose frozen install then says that the lockfile is missing.
+  return { packageManager: names.length === 0 ? 'none' : 'npm', command: null };
 }
 
 function nonEmpty(text: string | undefined): string | null {

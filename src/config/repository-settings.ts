@@ -92,9 +92,9 @@ function merge(
 }
 
 function installOf(file: RepositoryFile | null, detected: InstallSpec): InstallSpec {
-  return file?.install === undefined
-    ? detected
-    : { packageManager: detected.packageManager, command: file.install };
+  if (file?.install === undefined) return detected;
+  const { packageManager } = detected;
+  return { packageManager: packageManager === 'none' ? 'npm' : packageManager, command: file.install };
 }
 
 function benchmarkOf(file: RepositoryFile | null, entry: string | null): RepositorySettings['benchmark'] {

@@ -71,7 +71,7 @@ function diffReview(run: RunRecord): string {
     evaluation === null ? '' : measurementTable(evaluation.measurement),
     `Changed: ${changed.slice(0, 30).join(', ')}${changed.length > 30 ? `, and ${changed.length - 30} more` : ''}`,
     `What the model says about it (its claim, not evidence):\n\n${quoted(patch.summary, 2000)}`,
-    `<details><summary>The diff${whole ? '' : ' (too long: its middle is left out, so read it before approving elsewhere)'}</summary>\n\n${fenced(patch.diff, 'diff', MAX_DIFF_CHARS)}\n\n</details>`,
+    `<details><summary>The diff${whole ? '' : ' (too long for a comment: its middle is left out, approving pushes that part unseen)'}</summary>\n\n${fenced(patch.diff, 'diff', MAX_DIFF_CHARS)}\n\n</details>`,
     `sha256 of the whole diff: ${code(patch.digest)}`,
   ]
     .filter((part) => part !== '')

@@ -236,11 +236,16 @@ describe('settings by detection', () => {
     expect(settings.benchmark).toBeNull();
   });
 
-  it('installs without a lockfile from package.json, and nothing where there are no dependencies', async () => {
+  it('names npm where dependencies stand without a lockfile, and nothing where there are none', async () => {
     const lockless = await read({ packageJson: { ...PACKAGE, devDependencies: { a: '1.0.0' } } });
-    expect(lockless.install.command).toContain('npm install --ignore-scripts');
+    expect(lockless.install).toEqual({ packageManager: 'npm', command: null });
     const bare = await read({ packageJson: PACKAGE });
     expect(bare.install).toEqual({ packageManager: 'none', command: null });
+  });
+
+  it('never drops an install command, whatever was detected', async () => {
+    const settings = await read({ yaml: 'install: npm install\ntest: npm test' });
+    expect(settings.install).toEqual({ packageManager: 'npm', command: 'npm install' });
   });
 
   it("does not count npm's placeholder as a test", async () => {
