@@ -58,7 +58,7 @@ export async function writeLocalBranch(
 }
 
 async function writeCommit(git: MirrorGit, spec: BranchSpec): Promise<string> {
-  const date = `${Math.floor(spec.at / 1000)} +0000`;
+  const date = `@${Math.floor(spec.at / 1000)} +0000`;
   const written = await git({
     argv: ['commit-tree', spec.tree, '-p', spec.parent, '-F', '-'],
     stdin: spec.message.endsWith('\n') ? spec.message : `${spec.message}\n`,

@@ -1,8 +1,11 @@
 /** Measurement arms and the reaper in a real engine. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Workspace, WorkspaceSpec } from '../../src/domain/sandbox.js';
 import { createLocalRepository, type LocalRepository } from '../support/local-repository.js';
 import { createSandboxRig, type SandboxRig } from '../support/sandbox-rig.js';
+
+// Generous, since a busy machine is slow to start containers; what matters is bounded inside the tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const signal = new AbortController().signal;
 let rig: SandboxRig;
@@ -18,7 +21,7 @@ beforeAll(async () => {
   const install = { packageManager: 'none', command: null } as const;
   spec = { run: 'arms', name: 'base', repository: repository.ref, baseCommit, tree: null, install };
   workspace = await rig.sandbox.prepare(spec, signal);
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig.close();

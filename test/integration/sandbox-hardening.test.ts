@@ -1,10 +1,13 @@
 /** What hostile commands get out of one hardened container, tried in a real engine. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { CommandResult, SandboxCommand, Workspace } from '../../src/domain/sandbox.js';
 import { createLocalRepository, type LocalRepository } from '../support/local-repository.js';
 import { createSandboxRig, type SandboxRig } from '../support/sandbox-rig.js';
 
 const MIB = 2 ** 20;
+// Generous, since a busy machine is slow to start containers; what matters is bounded inside the tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const signal = new AbortController().signal;
 let rig: SandboxRig;
 let repository: LocalRepository;
@@ -22,7 +25,7 @@ beforeAll(async () => {
     { run: 'hard', name: 'base', repository: repository.ref, baseCommit: commit, tree: null, install },
     signal,
   );
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig.close();

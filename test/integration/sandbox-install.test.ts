@@ -1,5 +1,5 @@
 /** The dependency phase in a real engine: each package manager through the mirror, from a registry of the test's own. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { InstallSpec, Sandbox, WorkspaceSpec } from '../../src/domain/sandbox.js';
 import { readRegistryUrl } from '../../src/sandbox/registry-url.js';
 import { createLocalRepository, type LocalRepository } from '../support/local-repository.js';
@@ -9,6 +9,9 @@ import {
   startPackageRegistry,
 } from '../support/package-registry.js';
 import { createSandboxRig, type SandboxRig } from '../support/sandbox-rig.js';
+
+// Generous, since a busy machine is slow to start containers; what matters is bounded inside the tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const signal = new AbortController().signal;
 const POSTINSTALL = `
@@ -44,7 +47,7 @@ beforeAll(async () => {
     }),
     'index.js': 'module.exports = "left " + require("@hasten-test/right");',
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig.close();
@@ -185,9 +188,14 @@ describe('installing dependencies', () => {
     const first = await rig.sandbox.prepare(spec, signal);
     expect(first.dependenciesCached).toBe(false);
     const asked = registry.requests.length;
-    const second = await rig.restart().prepare({ ...spec, run: 'cache2', name: 'other' }, signal);
+    await sh(spec, 'echo evil > node_modules/left-test/index.js');
+    const other = { ...spec, run: 'cache2', name: 'other' };
+    const second = await rig.restart().prepare(other, signal);
     expect(second.dependenciesCached).toBe(true);
     expect(registry.requests.length).toBe(asked);
+    // What one run writes into its dependencies stays in its own workspace.
+    expect(await sh(spec, 'cat node_modules/left-test/index.js')).toBe('evil\n');
+    expect(await sh(other, `node -p 'require("left-test")'`)).toBe('left right\n');
 
     const repository = repositories.at(-1);
     repository?.write('src.js', '2');
@@ -203,16 +211,6 @@ describe('installing dependencies', () => {
     expect(fourth.dependenciesCached).toBe(false);
     await rig.sandbox.discard('cache');
     await rig.sandbox.discard('cache2');
-  });
-
-  it('cannot be changed by a command of one run for another run', async () => {
-    const files = { 'package.json': manifest(), 'package-lock.json': npmLockfile(null) };
-    const spec = await subject(files, {}, 'poison');
-    expect(
-      await sh(spec, 'echo evil > node_modules/left-test/index.js; cat node_modules/left-test/index.js'),
-    ).toBe('evil\n');
-    expect(await sh({ ...spec, name: 'second' }, `node -p 'require("left-test")'`)).toBe('left right\n');
-    await rig.sandbox.discard('poison');
   });
 
   it('is skipped without a container when the lockfile names nothing', async () => {

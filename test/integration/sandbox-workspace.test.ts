@@ -1,9 +1,12 @@
 /** Workspaces in a real engine: what they hold, what they share, and what survives a restart. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Sandbox, Workspace, WorkspaceSpec } from '../../src/domain/sandbox.js';
 import { createLocalRepository, type LocalRepository } from '../support/local-repository.js';
 import { createSandboxRig, type SandboxRig } from '../support/sandbox-rig.js';
+
+// Generous, since a busy machine is slow to start containers; what matters is bounded inside the tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const signal = new AbortController().signal;
 const NOTHING = { packageManager: 'none', command: null } as const;
@@ -33,7 +36,7 @@ beforeAll(async () => {
   repository.write('.git/info/attributes', '* -text -ident\n');
   commit = repository.commit();
   await rig.mirror.fetch(repository.ref, commit, signal);
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig.close();
