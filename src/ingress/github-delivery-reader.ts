@@ -4,7 +4,7 @@ import type { Delivery, DeliveryReader, Reading } from '../domain/delivery.js';
 import { readAlert } from './alert-reading.js';
 import type { GithubAccess } from './github-access.js';
 import { NotThere } from './github-failure.js';
-import { type Candidate, LABEL, normaliseGithub, type RepositoryClaim } from './normalise.js';
+import { type Candidate, isLabel, normaliseGithub, type RepositoryClaim } from './normalise.js';
 import { HELP_REPLY, PULL_REQUEST_REPLY, SEVERAL_REPLY } from './replies.js';
 import { type CurrentIssue, RepositoryQuestions } from './repository-questions.js';
 
@@ -69,7 +69,7 @@ async function labeledIssue(
   if (!(await github.mayWrite(person))) return ignored(`${person.login} has no write permission`);
   const issue = await github.issue(claimed.number);
   if (issue.isPullRequest) return reply(github, issue.number, PULL_REQUEST_REPLY);
-  if (!issue.labels.includes(LABEL)) return ignored('the label is gone again');
+  if (!issue.labels.some(isLabel)) return ignored('the label is gone again');
   if (!issue.open) return ignored('the issue is closed');
   return trigger(delivery, github, {
     source: 'issue-label',
@@ -87,7 +87,7 @@ async function labeledPull(
 ): Promise<Reading> {
   if (!(await github.mayWrite(person))) return ignored(`${person.login} has no write permission`);
   const { labels } = await github.issue(pullNumber);
-  return labels.includes(LABEL)
+  return labels.some(isLabel)
     ? reply(github, pullNumber, PULL_REQUEST_REPLY)
     : ignored('the label is gone again');
 }

@@ -13,9 +13,9 @@ import {
 } from './github-payload.js';
 
 /** The label that starts a run. */
-export const LABEL = 'hasten';
+const LABEL = 'hasten';
 /** All branches of Hasten start with it. */
-export const BRANCH_PREFIX = 'hasten/';
+const BRANCH_PREFIX = 'hasten/';
 
 export interface RepositoryClaim {
   /** GitHub's numeric id as text. */
@@ -87,7 +87,7 @@ function sort<T>(schema: z.ZodType<T>, payload: unknown, read: (payload: T) => N
 }
 
 function labeledIssue(payload: z.infer<typeof issuesLabeled>): Normalised {
-  if (payload.label.name !== LABEL) return ignored('another label');
+  if (!isLabel(payload.label.name)) return ignored('another label');
   if (!isPerson(payload.sender)) return ignored('the label was not set by a person');
   const person = personOf(payload.sender);
   if (isSet(payload.issue.pull_request)) {
@@ -97,7 +97,7 @@ function labeledIssue(payload: z.infer<typeof issuesLabeled>): Normalised {
 }
 
 function labeledPull(payload: z.infer<typeof pullRequestLabeled>): Normalised {
-  if (payload.label.name !== LABEL) return ignored('another label');
+  if (!isLabel(payload.label.name)) return ignored('another label');
   if (!isPerson(payload.sender)) return ignored('the label was not set by a person');
   const person = personOf(payload.sender);
   return candidate('labeled', payload, {
@@ -154,8 +154,13 @@ function candidate(
   return { kind: 'candidate', action, repository, candidate: found };
 }
 
+/** GitHub keeps the case of a label, but takes two that differ in it for one. */
+export function isLabel(name: string): boolean {
+  return name.toLowerCase() === LABEL;
+}
+
 /** Bots, organisations and ghosts never count. */
-export function isPerson(account: Account): boolean {
+function isPerson(account: Account): boolean {
   return account.type === 'User' && !account.login.endsWith('[bot]');
 }
 

@@ -7,7 +7,20 @@ import { GithubDeliveryReader } from '../../src/ingress/github-delivery-reader.j
 import { HELP_REPLY, PULL_REQUEST_REPLY, SEVERAL_REPLY } from '../../src/ingress/replies.js';
 import { WEBHOOK_PATH } from '../../src/ingress/routes.js';
 import { type EmulatedGitHub, startEmulatedGitHub } from '../support/emulated-github/emulated-github.js';
+import type { JournalEntry } from '../support/emulated-github/journal.js';
+import { loadGitHubContract } from '../support/github-contract/openapi-contract.js';
 import { ALERT_TOKEN, asDelivery, type IngressRig, startIngressRig } from '../support/ingress-rig.js';
+
+const contract = loadGitHubContract();
+
+/** Where a request is not as GitHub's published description has it. */
+function requestProblems(entry: JournalEntry): string[] {
+  const { method, path, requestBody, responseBody, status = 200 } = entry;
+  return contract
+    .check({ method, path, requestBody, responseBody, status })
+    .filter(({ side }) => side === 'request')
+    .map(({ operation, problems }) => `${operation}: ${problems.join(', ')}`);
+}
 
 const signal = new AbortController().signal;
 const BODY = 'parse() is slow with long lists';
@@ -54,10 +67,21 @@ describe('reading deliveries with GitHub asked again', () => {
     reader = new GithubDeliveryReader({ access, allowedAccounts, alertSources });
   });
   afterEach(async () => {
+    expect(ownRequests().length).toBeGreaterThan(0);
+    expect(ownRequests().flatMap((entry) => requestProblems(entry))).toEqual([]);
+    const writes = ownRequests().filter(
+      ({ method, path }) => method !== 'GET' && !path.endsWith('/access_tokens'),
+    );
+    expect(writes).toEqual([]);
     github.setWebhookTarget(undefined);
     github.clearFaults();
     await rig.close();
   });
+
+  /** What the product asked of GitHub, as the App or with its tokens. */
+  function ownRequests(): JournalEntry[] {
+    return github.requests().filter(({ caller }) => caller === 'app' || caller === 'installation');
+  }
 
   async function delivered(): Promise<readonly Delivery[]> {
     await github.whenWebhooksSettled();
@@ -105,7 +129,6 @@ describe('reading deliveries with GitHub asked again', () => {
       },
     });
     expect(await readLast()).toEqual(reading);
-    expect(github.count({ method: 'PATCH' }) + github.count({ method: 'PUT' })).toBe(0);
   });
 
   it('marks text of somebody without write permission, and text that changed since it was asked', async () => {

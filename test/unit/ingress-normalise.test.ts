@@ -31,6 +31,11 @@ describe('normaliseGithub', () => {
     });
   });
 
+  it('finds the label whatever its case', () => {
+    const payload = publishedPayload('issues', 'labeled', { label: { name: 'Hasten' } });
+    expect(normaliseGithub('issues', payload)).toMatchObject({ candidate: { kind: 'issue-label' } });
+  });
+
   it('finds commands in new comments only, from the person who wrote them', () => {
     const found = normaliseGithub('issue_comment', comment({ body: 'Yes.\n\n/hasten approve now' }));
     expect(found).toMatchObject({
