@@ -107,7 +107,12 @@ export class EmulateBackend {
           });
         },
       );
-      outgoing.on('error', reject);
+      outgoing.on('error', (error) => {
+        // emulate has closed an idle connection just when it was taken again: it has not seen the request.
+        if (outgoing.reusedSocket && 'code' in error && error.code === 'ECONNRESET') {
+          this.call(options).then(resolve, reject);
+        } else reject(error);
+      });
       outgoing.end(payload);
     });
   }

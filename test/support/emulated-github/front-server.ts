@@ -78,9 +78,8 @@ export class FrontServer {
       if (request.url === EMULATE_WEBHOOK_PATH) return receiveWebhook(front, request, response, body);
       await this.#answer(front, request, response, body);
     } catch (error) {
-      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       if (response.headersSent || response.destroyed) response.destroy();
-      else write(response, failure(500, `rig: ${message}`));
+      else write(response, ownFailure(error));
     }
   }
 
@@ -111,23 +110,20 @@ export class FrontServer {
     });
     const fault = front.faults.meet(method, path);
     if (fault !== undefined && (await interrupt(fault, entry, response))) return;
-    const answer =
+    const request: FrontRequest = {
+      method,
+      path,
+      rawPath,
+      query: url.searchParams,
+      accept: entry.accept,
+      body,
+      principal,
+      params: {},
+    };
+    const answering =
       git === undefined
-        ? await this.#rest(
-            front,
-            {
-              method,
-              path,
-              rawPath,
-              query: url.searchParams,
-              accept: entry.accept,
-              body,
-              principal,
-              params: {},
-            },
-            bytes,
-          )
-        : await serveGit(front, {
+        ? this.#rest(front, request, bytes)
+        : serveGit(front, {
             method,
             ...git,
             query: url.search.slice(1),
@@ -135,6 +131,7 @@ export class FrontServer {
             body: bytes,
             principal,
           });
+    const answer = await answering.catch(ownFailure);
     entry.status = answer.status;
     entry.responseBody = Buffer.isBuffer(answer.body) ? undefined : answer.body;
     front.relay.noteActivity();
@@ -153,6 +150,11 @@ export class FrontServer {
         : await route.handler(front, { ...request, params: route.params });
     return finish(front, request, answer);
   }
+}
+
+/** A mistake of the rig itself, with its stack, so that a test shows it. */
+function ownFailure(error: unknown): Answer {
+  return failure(500, `rig: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
 }
 
 /** The answer with complete objects, and with GitHub's words where emulate only says "Forbidden". */

@@ -1,5 +1,6 @@
 // Checks what the emulated GitHub has recorded: the product's requests and the rig's own answers.
 import type { JournalEntry } from '../emulated-github/journal.js';
+import { textAt } from '../emulated-github/json.js';
 import type { ContractProblem, GitHubContract } from './openapi-contract.js';
 
 /**
@@ -27,6 +28,7 @@ export function checkJournal(contract: GitHubContract, entries: readonly Journal
     for (const problem of [
       ...contract.check({ ...entry, status }),
       ...goneProblems(contract, entry, status),
+      ...ownFailures(entry, status),
     ]) {
       if (problem.side === 'answer' && (isOtherMedia(entry) || isKnown(problem))) continue;
       const name = `${problem.side} ${problem.operation} ${problem.status}`;
@@ -48,6 +50,13 @@ function goneProblems(contract: GitHubContract, entry: JournalEntry, status: num
   const isInvalid = contract.check({ ...entry, status }).some((problem) => problem.side === 'answer');
   const problems = ['the known problems of this answer are gone'];
   return isInvalid ? [] : [{ operation, side: 'answer', status, problems }];
+}
+
+/** A mistake of the rig itself is never an answer of GitHub. */
+function ownFailures(entry: JournalEntry, status: number): ContractProblem[] {
+  if (status < 500) return [];
+  const operation = `${entry.method} ${entry.path}`;
+  return [{ operation, side: 'answer', status, problems: [textAt(entry.responseBody, 'message')] }];
 }
 
 function isRest(path: string): boolean {
