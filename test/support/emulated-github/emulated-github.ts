@@ -219,8 +219,20 @@ export class EmulatedGitHub {
     this.#front.relay.close();
     await this.#server.close();
     await this.#front.backend.close();
-    rmSync(this.#folder, { recursive: true, force: true });
+    removeFolder(this.#folder);
   }
+}
+
+const openFolders = new Set<string>();
+
+// A process that ends without `close()` must not leave its repositories behind.
+process.on('exit', () => {
+  for (const folder of openFolders) removeFolder(folder);
+});
+
+function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  openFolders.delete(folder);
 }
 
 /** Starts an emulated GitHub on 127.0.0.1; ready when the promise resolves (about 0.5 s). */
@@ -228,6 +240,7 @@ export async function startEmulatedGitHub(options: EmulatedGitHubOptions = {}): 
   const seed = options.seed ?? DEFAULT_SEED;
   const server = await FrontServer.listen(options.port ?? 0);
   const folder = mkdtempSync(join(tmpdir(), 'hasten-rig-git-'));
+  openFolders.add(folder);
   try {
     const { url } = server;
     const backend = await EmulateBackend.start(seed, url, `${url}${EMULATE_WEBHOOK_PATH}`);
@@ -247,7 +260,7 @@ export async function startEmulatedGitHub(options: EmulatedGitHubOptions = {}): 
     return new EmulatedGitHub(front, server, folder);
   } catch (error) {
     await server.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
     throw error;
   }
 }
