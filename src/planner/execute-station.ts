@@ -44,8 +44,9 @@ async function execute(
   if (run.benchmark === null) throw missing('a benchmark', effect.kind);
   const previous = run.attempts.findLast((attempt) => attempt.diff !== null)?.diff ?? '';
   const draft = await deps.journal.lastDraft(session.key);
-  // Always: a restart, an earlier attempt or a budget pause may have left edits behind.
-  await restoreDiff(shell, draft?.diff ?? previous);
+  // Only the very first try finds the workspace as planning, which cannot write, left it.
+  const isUntouched = effect.attempt === 1 && session.turns.answered === 0 && run.attempts.length === 0;
+  if (!isUntouched) await restoreDiff(shell, draft?.diff ?? previous);
   const diff = keptDiff(shell);
   const outputBytes = deps.limits.toolResultBytes;
   const { commandTimeoutMs } = deps.limits;

@@ -144,7 +144,9 @@ function finishPlan(freezeFor: (fields: PlanWithBenchmark) => Promise<Frozen>): 
       }
       if (toldOnce) throw unusable(frozen.reason);
       toldOnce = true;
-      return result(`Not accepted: ${frozen.reason}. Correct the benchmark and call finish_plan once more.`);
+      return result(
+        `Not accepted: ${withoutPeriod(frozen.reason)}. Correct the benchmark and call finish_plan once more.`,
+      );
     },
   });
 }
@@ -154,8 +156,12 @@ function unusable(reason: string): UserError {
     code: 'BENCHMARK_NOT_WRITTEN',
     message:
       'The repository has no benchmark, and the one written in planning does not work on the base commit: ' +
-      `${reason}. Set benchmark.module and benchmark.entry in .github/hasten.yml.`,
+      `${withoutPeriod(reason)}. Set benchmark.module and benchmark.entry in .github/hasten.yml.`,
   });
+}
+
+function withoutPeriod(sentence: string): string {
+  return sentence.trim().replace(/\.$/, '');
 }
 
 function nothingToGain(): Tool<PlanEvent> {

@@ -9,6 +9,7 @@ import {
   type ModelScript,
   rejectScript,
   scriptFromCase,
+  writesBenchmark,
 } from '../support/scripted-model/case-script.js';
 import type { ConversationView } from '../support/scripted-model/conversation-view.js';
 
@@ -78,6 +79,7 @@ describe('scripts made from real changes', () => {
     });
     const planned = await createPlanStation(rig.deps)(rig.effect('plan'), rig.context());
     if (planned?.type !== 'PLAN_READY') throw new Error(JSON.stringify(planned));
+    expect(String(rig.model.calls()[0]?.body.messages[1]?.content)).toMatch(/ ms of CPU per operation/);
     const run: Partial<RunRecord> = { plan: planned.plan, benchmark: planned.benchmark };
     const done = await createExecuteStation(rig.deps)(rig.effect('execute', run), rig.context());
     if (done?.type !== 'PATCH_READY') throw new Error(JSON.stringify(done));
@@ -88,5 +90,36 @@ describe('scripts made from real changes', () => {
     expect(done.patch.files.map((file) => file.path).sort()).toEqual([...repository.fixFiles.keys()].sort());
     const spent = [...rig.money.bookings.values()];
     expect(spent.every((booking) => booking.state === 'settled' && booking.usd > 0)).toBe(true);
+  }, 180_000);
+
+  it('freeze a benchmark written in planning only after it ran on the base in a real container', async () => {
+    const subject = await loadCase('semver-773');
+    const repository = await materialise(subject);
+    const parts = { baseFiles: repository.files, fixFiles: repository.fixFiles };
+    const flaky =
+      'export const run = () => 1;\nexport const checksum = () => String(process.hrtime.bigint());\n';
+    let handedOver = 0;
+    const good = writesBenchmark(parts, { source: subject.bench });
+    const bad = writesBenchmark(parts, { source: flaky });
+    rig = await stationRig({
+      docker: true,
+      files: Object.fromEntries(repository.files),
+      script: (view) => {
+        const answer = bad(view);
+        const finishes = answer.calls.some((call) => call.tool === 'finish_plan');
+        handedOver += finishes ? 1 : 0;
+        return finishes && handedOver > 1 ? good(view) : answer;
+      },
+      settings: { benchmark: null, entry: repository.entry },
+    });
+    const planned = await createPlanStation(rig.deps)(rig.effect('plan'), rig.context());
+    if (planned?.type !== 'PLAN_READY') throw new Error(JSON.stringify(planned));
+    expect(handedOver).toBe(2);
+    expect(planned.benchmark).toMatchObject({
+      origin: 'hasten',
+      source: subject.bench,
+      entry: repository.entry,
+    });
+    expect(JSON.stringify(rig.model.calls().at(-1)?.body.messages)).toContain('Not accepted');
   }, 180_000);
 });

@@ -6,6 +6,7 @@ import type { RepositoryRef, SourceMirror } from '../../../src/domain/repository
 import type { RunRecord } from '../../../src/domain/run.js';
 import type { Sandbox, SandboxCommand } from '../../../src/domain/sandbox.js';
 import type { RepositorySettings } from '../../../src/domain/settings.js';
+import { createBenchmarkTrial } from '../../../src/evaluator/benchmark-trial.js';
 import { createOpenAiModel } from '../../../src/planner/openai-planner.js';
 import { DEFAULT_LIMITS, type PlannerDeps } from '../../../src/planner/planner-deps.js';
 import type { ModelScript } from '../scripted-model/case-script.js';
@@ -51,7 +52,7 @@ const SETTINGS: RepositorySettings = {
   minimumEffect: 0.05,
   approval: 'auto',
   budgetUsd: 5,
-  timeouts: { installMs: 1000, buildMs: 10_000, testMs: 1000, measureMs: 1000 },
+  timeouts: { installMs: 1000, buildMs: 10_000, testMs: 1000, measureMs: 60_000 },
   memoryBytes: 512 * 1024 * 1024,
   origin: 'file',
 };
@@ -103,7 +104,10 @@ export async function stationRig(options: StationRigOptions): Promise<StationRig
         outputLimitField: 'max_completion_tokens',
       }),
       benchmarkTrial:
-        options.trial ?? (async () => ({ ok: true, workloads: [{ name: 'run', msPerOp: 1.5 }] })),
+        options.trial ??
+        (options.docker === true
+          ? createBenchmarkTrial({ sandbox })
+          : async () => ({ ok: true, workloads: [{ name: 'run', msPerOp: 1.5 }] })),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     effect: (kind, more = {}, attempt = 1) => ({
