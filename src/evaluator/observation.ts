@@ -8,6 +8,7 @@ import {
   type ObservationProtocol,
   readObservation,
 } from './harness-protocol.js';
+import { expectNothingLeft } from './leftovers.js';
 import { StepFailed } from './step-failed.js';
 
 export type ArmName = 'base' | 'patch' | 'copy';
@@ -28,8 +29,8 @@ export interface ObservationRequest {
 }
 
 /** Starting a process in a container and the runtime's own part of it are booked too, beside the process. */
-const OVERHEAD_US = 400_000;
-const OVERHEAD_SHARE = 0.25;
+const OVERHEAD_US = 150_000;
+const OVERHEAD_SHARE = 0.2;
 /** Slack of the two clocks against each other. */
 const CLOCK_SHARE = 0.1;
 const CLOCK_US = 20_000;
@@ -46,14 +47,8 @@ export async function observe(
   const stdin = harnessRequest(request.benchmark, request.workload, request.nonce, request.protocol);
   const result = await arm.exec(HARNESS_ARGV, { timeoutMs: request.timeoutMs, stdin });
   const answer = readObservation(result, request.nonce, nameOf(name));
-  const [leftovers, bookedUs] = await Promise.all([arm.leftoverProcesses(), arm.cpuMicros()]);
-  if (leftovers > 0) {
-    throw new StepFailed({
-      code: 'PROCESSES_LEFT_BEHIND',
-      message: `The benchmark left ${leftovers} processes running on the ${nameOf(name)}; they would slow the other side.`,
-      evidence: `Workload "${request.workload}": ${leftovers} processes were alive after the benchmark process ended.`,
-    });
-  }
+  await expectNothingLeft(arm, nameOf(name));
+  const bookedUs = await arm.cpuMicros();
   const used = bookedUs - observed.bookedUs;
   observed.bookedUs = bookedUs;
   expectBooked(answer, used, request, name);

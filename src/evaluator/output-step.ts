@@ -8,6 +8,7 @@ import {
   harnessRequest,
   readChecksum,
 } from './harness-protocol.js';
+import { expectNothingLeft } from './leftovers.js';
 import { StepFailed } from './step-failed.js';
 
 export interface ChecksumRequest {
@@ -24,7 +25,10 @@ export async function checksumOf(
 ): Promise<ChecksumAnswer> {
   const nonce = request.nonce();
   const stdin = harnessRequest(request.benchmark, null, nonce, DEFAULT_PROTOCOL);
-  return readChecksum(await arm.exec(HARNESS_ARGV, { timeoutMs: request.timeoutMs, stdin }), nonce, name);
+  const result = await arm.exec(HARNESS_ARGV, { timeoutMs: request.timeoutMs, stdin });
+  const answer = readChecksum(result, nonce, name);
+  await expectNothingLeft(arm, name);
+  return answer;
 }
 
 /** Two checksums of the base's code; throws StepFailed when they differ, for then nothing could be compared with them. */

@@ -22,7 +22,7 @@ export function reproduceCommands(context: EvaluationContext): readonly string[]
 /** Prints CPU microseconds per call after a warm-up, as the smallest of five batches. */
 function timingCommand(path: string, entry: string): string {
   const script = [
-    `const root = process.cwd() + '/'; process.argv[2] = root + ${JSON.stringify(entry)}`,
+    `const root = process.cwd() + "/"; process.argv[2] = root + ${JSON.stringify(entry)}`,
     `const bench = await import(root + ${JSON.stringify(path)})`,
     'const cpu = () => { const { user, system } = process.cpuUsage(); return user + system }',
     'for (const [name, fn] of Object.entries(bench.workloads ?? { run: bench.run })) { ' +
@@ -30,7 +30,7 @@ function timingCommand(path: string, entry: string): string {
       'const batch = Math.max(1, Math.round(calls * 7 / 250)); const times = []; ' +
       'for (let i = 0; i < 5; i++) { const from = cpu(); for (let j = 0; j < batch; j++) await fn(); ' +
       'times.push((cpu() - from) / batch) } ' +
-      "console.log(name, Math.min(...times).toFixed(3), 'us') }",
+      'console.log(name, Math.min(...times).toFixed(3), "us") }',
   ].join('; ');
   return `node --input-type=module --eval ${shellQuoted(script)}`;
 }
