@@ -1,4 +1,5 @@
 /** The patch of an edited workspace: taken out after each edit turn, put back after a restart or for the next attempt. */
+import { createHash } from 'node:crypto';
 import { PeerError } from '../domain/errors.js';
 import type { CommandResult } from '../domain/sandbox.js';
 import { headAndTail } from './bounded-text.js';
@@ -12,11 +13,12 @@ const ROOT = 'root=$(git rev-list --max-parents=0 HEAD | tail -n 1) && test -n "
 const GIT =
   'git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.quotePath=true -c diff.noprefix=false -c diff.mnemonicPrefix=false';
 /** `.hasten` is the model's scratch folder. */
-const DIFF = `${ROOT} && ${GIT} add -A -N -- . ':(exclude).hasten' && ${GIT} diff --binary --no-color --no-ext-diff --no-textconv --no-renames "$root" -- . ':(exclude).hasten'`;
+// The sum lets the host see that the text which arrived is what git wrote, byte for byte.
+const DIFF = `${ROOT} && patch=$(mktemp) && ${GIT} add -A -N -- . ':(exclude).hasten' && ${GIT} diff --binary --no-color --no-ext-diff --no-textconv --no-renames "$root" -- . ':(exclude).hasten' > "$patch" && sha256sum < "$patch" >&2 && cat "$patch"; code=$?; rm -f "$patch"; exit $code`;
 const RESET = `${ROOT} && ${GIT} reset -q --hard "$root" && ${GIT} clean -fdq`;
 const RESET_AND_APPLY = `${RESET} && ${GIT} apply --whitespace=nowarn -`;
 
-/** `git diff --binary` of the workspace against its base, `` for no change. Throws PeerError `WORKSPACE_BROKEN`, `PATCH_TOO_LARGE`. */
+/** `git diff --binary` of the workspace against its base, `` for no change. Throws PeerError `WORKSPACE_BROKEN`, `PATCH_TOO_LARGE`, `PATCH_NOT_UTF8`. */
 export async function takeDiff(shell: WorkspaceShell): Promise<string> {
   const done = await shell.run({
     argv: ['sh', '-c', DIFF],
@@ -32,7 +34,15 @@ export async function takeDiff(shell: WorkspaceShell): Promise<string> {
     });
   }
   if (done.exitCode !== 0) throw broken('its patch could not be taken', done);
-  return done.stdout.text;
+  const diff = done.stdout.text;
+  const sum = createHash('sha256').update(diff).digest('hex');
+  if (done.stderr.text.includes(sum)) return diff;
+  throw new PeerError({
+    code: 'PATCH_NOT_UTF8',
+    message:
+      'The patch touches a text file that is not UTF-8; such files cannot be carried as text and are left alone.',
+    retryable: false,
+  });
 }
 
 /** Makes the workspace base + `diff` again (`` for the bare base); ignored files such as dependencies stay. Throws PeerError `WORKSPACE_BROKEN`. */

@@ -95,6 +95,17 @@ describe('the tools of the model in a real container', () => {
     expect(await takeDiff(shell)).toBe(diff);
   });
 
+  it('never carry a text that is not UTF-8 with its bytes changed', async () => {
+    await restoreDiff(shell, '');
+    await call('run_command', { command: "printf 'caf\\351\\n' > latin.txt" });
+    await expect(takeDiff(shell)).rejects.toMatchObject({ code: 'PATCH_NOT_UTF8' });
+    await call('run_command', { command: "printf 'caf\\303\\251 \\357\\277\\275\\n' > latin.txt" });
+    expect(await applied(await takeDiff(shell))).toEqual(['latin.txt']);
+    await call('run_command', { command: 'head -c 3000 /dev/urandom > latin.txt' });
+    expect(await applied(await takeDiff(shell))).toEqual(['latin.txt']);
+    await restoreDiff(shell, '');
+  });
+
   it('run commands without a network, with bounded output and a time limit of ours', async () => {
     expect(await call('run_command', { command: 'echo out; echo err >&2; exit 3' })).toBe(
       'exit code 3\nstdout:\nout\nstderr:\nerr',
