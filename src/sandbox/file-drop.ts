@@ -1,7 +1,7 @@
 /** Puts directories and files of our own into volumes through a container that is never started. */
 import { pack } from 'tar-stream';
-import { removeContainer } from './container-runner.js';
 import { SANDBOX_USER, volumeMount } from './container-settings.js';
+import { removeContainer } from './container-watch.js';
 import type { Engine } from './engine.js';
 import { engineCall } from './engine-errors.js';
 import { DEADLINE_LABEL, type Naming } from './names.js';

@@ -1,14 +1,16 @@
 /** The SourceMirror over the host's git: one bare repository per repository, never a work tree, never its configuration. */
 import { createHash } from 'node:crypto';
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { CloneCredentials } from '../domain/credentials.js';
 import { BugError, PeerError, UserError } from '../domain/errors.js';
 import type { RepositoryRef, SourceMirror, TreeEntry } from '../domain/repository.js';
 import { writeLocalBranch } from './git-branch.js';
+import { GIT_CONFIGURATION, RAW_ATTRIBUTES } from './git-configuration.js';
 import { fetchCommit } from './git-fetch.js';
 import { applyDiff, isSafePath, type MirrorGit } from './git-patch.js';
-import { GIT_CONFIGURATION, lastLines, RAW_ATTRIBUTES, runGit, streamGit } from './git-process.js';
+import { lastLines, runGit, streamGit } from './git-process.js';
 import { createKeyedQueue } from './keyed-queue.js';
 
 export interface GitMirrorOptions {
@@ -33,12 +35,22 @@ export function createGitMirror(options: GitMirrorOptions): SourceMirror {
   const callTimeoutMs = options.callTimeoutMs ?? 120_000;
   const maxFileBytes = options.maxFileBytes ?? 32 * 2 ** 20;
   const queue = createKeyedQueue();
+  let configured = false;
 
+  /** Written anew by each process, so that neither an older version nor a lost file decides. */
+  const configuration = (): string => {
+    if (configured) return configurationFile;
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    writeFileSync(`${configurationFile}.new`, GIT_CONFIGURATION);
+    renameSync(`${configurationFile}.new`, configurationFile);
+    configured = true;
+    return configurationFile;
+  };
   const directoryOf = (repository: RepositoryRef) => join(root, `${directoryName(repository)}.git`);
   const gitIn =
     (repository: RepositoryRef, timeoutMs = callTimeoutMs, signal?: AbortSignal): MirrorGit =>
     (call) =>
-      runGit(configurationFile, {
+      runGit(configuration(), {
         ...call,
         gitDir: directoryOf(repository),
         timeoutMs,
@@ -50,7 +62,7 @@ export function createGitMirror(options: GitMirrorOptions): SourceMirror {
       checkObjectId(commit);
       return queue.run(repository.id, async () => {
         signal.throwIfAborted();
-        await ensureMirror(root, configurationFile, directoryOf(repository), callTimeoutMs);
+        await ensureMirror(configuration(), directoryOf(repository), callTimeoutMs);
         const token = await (isAbsolute(repository.cloneUrl)
           ? null
           : options.credentials.tokenFor(repository, signal));
@@ -86,7 +98,7 @@ export function createGitMirror(options: GitMirrorOptions): SourceMirror {
 
     archive(repository, treeish) {
       checkObjectId(treeish);
-      return streamGit(configurationFile, {
+      return streamGit(configuration(), {
         argv: ['archive', '--format=tar', treeish],
         gitDir: directoryOf(repository),
         timeoutMs: fetchTimeoutMs,
@@ -119,16 +131,8 @@ function directoryName(repository: RepositoryRef): string {
   return `x-${createHash('sha256').update(repository.id).digest('hex').slice(0, 32)}`;
 }
 
-async function ensureMirror(
-  root: string,
-  configurationFile: string,
-  gitDir: string,
-  timeoutMs: number,
-): Promise<void> {
+async function ensureMirror(configurationFile: string, gitDir: string, timeoutMs: number): Promise<void> {
   if (await exists(join(gitDir, 'hasten-ready'))) return;
-  await mkdir(root, { recursive: true, mode: 0o700 });
-  await writeFile(`${configurationFile}.new`, GIT_CONFIGURATION);
-  await rename(`${configurationFile}.new`, configurationFile);
   await rm(gitDir, { recursive: true, force: true });
   const made = await runGit(configurationFile, {
     argv: ['init', '--quiet', '--bare', '--template='],

@@ -1,6 +1,6 @@
 /** Removes what a run, or a killed service, left in the engine; only ever what carries this owner's label, or is past its deadline. */
 import type Docker from 'dockerode';
-import { removeContainer } from './container-runner.js';
+import { removeContainer } from './container-watch.js';
 import { engineCall } from './engine-errors.js';
 import type { FillMarks } from './fill-marks.js';
 import { DEADLINE_LABEL, FILL_LABEL, KIND_LABEL, OWNER_LABEL, RUN_LABEL } from './names.js';
@@ -80,8 +80,11 @@ export function createReaper(deps: ReaperDeps): Reaper {
       engineCall('remove what was left behind', async () => {
         const own = [`${OWNER_LABEL}=${owner}`];
         const containers = (await removeContainers(own)) + (await removeOverdue());
+        const found = await volumesWith(own);
         const dead: LabelledVolume[] = [];
-        for (const volume of await volumesWith(own)) if (await isDead(volume, keep)) dead.push(volume);
+        for (const volume of found) if (await isDead(volume, keep)) dead.push(volume);
+        const names = new Set(found.map((volume) => volume.name));
+        for (const mark of await deps.marks.list()) if (!names.has(mark)) await deps.marks.clear(mark);
         return containers + (await removeVolumes(dead));
       }),
   };

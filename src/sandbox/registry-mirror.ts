@@ -1,10 +1,12 @@
 /** The only way out of the dependency phase: a GET-only mirror of the package registry on a unix socket of its own. */
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { PeerError } from '../domain/errors.js';
 import { parseRegistryPath, type RegistryTarget } from './registry-path.js';
 import { createRegistryUpstream, type RegistryUpstream, UpstreamError } from './registry-upstream.js';
 
@@ -57,7 +59,7 @@ export function createRegistryMirror(options: RegistryMirrorOptions): RegistryMi
   const root = socketRoot(options.dataDir);
   return {
     async open(allowed) {
-      await mkdir(root, { recursive: true, mode: 0o711 });
+      await ensureOwnDirectory(root);
       const directory = await mkdtemp(join(root, 's-'));
       const handler = createMirrorHandler(upstream, allowed, options.maxTotalBytes ?? 2048 * MIB);
       const server = createServer({ requestTimeout: UPSTREAM_TIMEOUT_MS }, handler.handle);
@@ -166,9 +168,21 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
+/** In a shared temporary directory somebody else could have made it first. */
+async function ensureOwnDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o711 });
+  const found = await lstat(path);
+  if (found.isDirectory() && found.uid === process.getuid?.()) return;
+  throw new PeerError({
+    code: 'SOCKET_DIRECTORY_TAKEN',
+    message: `${path} belongs to somebody else; remove it or set a data directory with a shorter path`,
+    retryable: false,
+  });
+}
+
 /** Sockets have short paths; where the data directory is deep they stand below the temporary directory. */
 function socketRoot(dataDir: string): string {
   const near = join(dataDir, 'egress');
   if (Buffer.byteLength(join(near, 's-XXXXXX', SOCKET_NAME)) <= SOCKET_PATH_BYTES) return near;
-  return join(tmpdir(), `hasten-egress-${Buffer.from(dataDir).toString('base64url').slice(-16)}`);
+  return join(tmpdir(), `hasten-egress-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`);
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { exitVerdict } from '../../src/sandbox/container-runner.js';
 import { containerSettings, DEFAULT_LIMITS, volumeMount } from '../../src/sandbox/container-settings.js';
+import { exitVerdict } from '../../src/sandbox/container-watch.js';
 import { cpuTimeFiles, parseCpuMicros } from '../../src/sandbox/cpu-time.js';
 import { engineError } from '../../src/sandbox/engine-errors.js';
 import { directoriesOf } from '../../src/sandbox/file-drop.js';
+import { gitEnvironment } from '../../src/sandbox/git-configuration.js';
 import { checkedUrl, fetchEnvironment } from '../../src/sandbox/git-fetch.js';
 import { isSafePath, parseChanges } from '../../src/sandbox/git-patch.js';
-import { gitEnvironment } from '../../src/sandbox/git-process.js';
 import { createNaming, dockerName } from '../../src/sandbox/names.js';
 
 const PLAN = {
