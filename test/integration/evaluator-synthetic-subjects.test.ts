@@ -195,11 +195,15 @@ if (process.env.NODE_TEST_CONTEXT) writeFileSync('index.js', 'export const total
   }, 60_000);
 
   it('refuses a patch that sleeps instead of working', async () => {
+    const heavy = SLOW.replace('round < 40', 'round < 2000');
     const sleeping = FAST.replace(
       'note();',
-      'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);',
+      'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);',
     );
-    const evaluation = await evaluated({ 'index.js': sleeping });
+    const evaluation = await evaluated(
+      { 'index.js': sleeping },
+      { files: new Map([...files, ['index.js', heavy]]) },
+    );
     expect(evaluation).toMatchObject({
       outcome: 'failed',
       failedStep: 'measurement',
