@@ -6,8 +6,9 @@ import type { Lane } from './effect-outbox.js';
 const MOST_FAILURES: Record<Lane, number> = { work: 4, tell: 10 };
 const FIRST_DELAY_MS = 2000;
 const LONGEST_DELAY_MS = 5 * 60 * 1000;
-/** A missing Docker engine is waited for, since no attempt of the run is to blame. */
-const DOCKER_WAIT_MS = 10_000;
+/** Waited for without an end, since no attempt is to blame: a missing engine, and the pace of pull requests. The run's deadline bounds it. */
+const WAITED_FOR: ReadonlySet<string> = new Set(['DOCKER_UNAVAILABLE', 'PACE_REACHED']);
+const WAIT_MS = 10_000;
 
 export type Retry =
   | { readonly again: false }
@@ -17,10 +18,10 @@ export type Retry =
 /** `failures` so far without this one; `random` in [0, 1) spreads the retries (full jitter over the upper half). */
 export function retryAfter(error: unknown, lane: Lane, failures: number, random: number): Retry {
   if (!(error instanceof HastenError) || !error.retryable) return { again: false };
-  if (error.code === 'DOCKER_UNAVAILABLE') return { again: true, delayMs: DOCKER_WAIT_MS, counts: false };
+  const asked = error instanceof PeerError ? (error.retryAfterMs ?? 0) : 0;
+  if (WAITED_FOR.has(error.code)) return { again: true, delayMs: Math.max(asked, WAIT_MS), counts: false };
   if (failures + 1 >= MOST_FAILURES[lane]) return { again: false };
   const backoff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   const jittered = backoff / 2 + (backoff / 2) * random;
-  const asked = error instanceof PeerError ? (error.retryAfterMs ?? 0) : 0;
   return { again: true, delayMs: Math.round(Math.max(jittered, asked)), counts: true };
 }

@@ -79,6 +79,9 @@ async function readFacts(
     if (facts.berry && question.install.command === null) throw berryUnsupported();
     return facts;
   }
+  // A command of the settings may need no lockfile, so it decides by itself what to install.
+  if (question.install.command !== null)
+    return { packages: null, hasDependencies: true, hasInstallScripts: false };
   throw new UserError({
     code: 'INSTALL_FAILED',
     message:

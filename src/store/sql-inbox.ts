@@ -14,9 +14,9 @@ const SAME_BODY_MS = 24 * 60 * 60 * 1000;
 const RETRY_AFTER_SECONDS = 30;
 
 interface Waiting {
-  readonly delivery: Delivery;
-  readonly resolve: (receipt: DeliveryReceipt) => void;
-  readonly reject: (error: unknown) => void;
+  readonly work: (tx: Transaction) => Promise<void>;
+  readonly settle: () => void;
+  readonly fail: (error: unknown) => void;
 }
 
 /** `wake` is called after each commit that stored something new. */
@@ -29,27 +29,28 @@ export class SqlInbox implements Inbox {
     private readonly wake: () => void,
   ) {}
 
-  store(delivery: Delivery): Promise<DeliveryReceipt> {
-    return new Promise((resolve, reject) => {
-      this.batch.push({ delivery, resolve, reject });
-      if (this.batch.length === 1) setImmediate(() => void this.commit());
-    });
+  async store(delivery: Delivery): Promise<DeliveryReceipt> {
+    const receipt = await this.grouped((tx) => this.insert(tx, delivery));
+    if (receipt.outcome === 'stored') this.wake();
+    return receipt;
   }
 
-  async takeToken(source: string, at: number): Promise<{ allowed: boolean; retryAfterSeconds: number }> {
-    return this.database.tx(async (tx) => {
-      const row = await tx.get<{ tokens: number; updated_at: number }>(
-        'select tokens, updated_at from bucket where source = ?',
-        [source],
-      );
-      const before: BucketState | null = row ? { tokens: row.tokens, updatedAt: row.updated_at } : null;
-      const { state, allowed, retryAfterSeconds } = takeToken(before, this.limits.bucket, at);
-      await tx.run(
-        `insert into bucket (source, tokens, updated_at) values (?, ?, ?)
-         on conflict (source) do update set tokens = excluded.tokens, updated_at = excluded.updated_at`,
-        [source, state.tokens, state.updatedAt],
-      );
-      return { allowed, retryAfterSeconds };
+  takeToken(source: string, at: number): Promise<{ allowed: boolean; retryAfterSeconds: number }> {
+    return this.grouped((tx) => this.take(tx, source, at));
+  }
+
+  /** Lets `work` share a transaction with everything else that comes until the event loop turns. */
+  private grouped<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      let result: T;
+      this.batch.push({
+        work: async (tx) => {
+          result = await work(tx);
+        },
+        settle: () => resolve(result),
+        fail: reject,
+      });
+      if (this.batch.length === 1) setImmediate(() => void this.commit());
     });
   }
 
@@ -57,18 +58,33 @@ export class SqlInbox implements Inbox {
     const batch = this.batch;
     this.batch = [];
     try {
-      const receipts = await this.database.tx(async (tx) => {
-        const results: DeliveryReceipt[] = [];
-        for (const { delivery } of batch) results.push(await this.insert(tx, delivery));
-        return results;
+      await this.database.tx(async (tx) => {
+        for (const waiting of batch) await waiting.work(tx);
       });
-      batch.forEach((waiting, index) => {
-        waiting.resolve(receipts[index] ?? { outcome: 'duplicate' });
-      });
-      if (receipts.some((receipt) => receipt.outcome === 'stored')) this.wake();
     } catch (error) {
-      for (const waiting of batch) waiting.reject(error);
+      for (const waiting of batch) waiting.fail(error);
+      return;
     }
+    for (const waiting of batch) waiting.settle();
+  }
+
+  private async take(
+    tx: Transaction,
+    source: string,
+    at: number,
+  ): Promise<{ allowed: boolean; retryAfterSeconds: number }> {
+    const row = await tx.get<{ tokens: number; updated_at: number }>(
+      'select tokens, updated_at from bucket where source = ?',
+      [source],
+    );
+    const before: BucketState | null = row ? { tokens: row.tokens, updatedAt: row.updated_at } : null;
+    const { state, allowed, retryAfterSeconds } = takeToken(before, this.limits.bucket, at);
+    await tx.run(
+      `insert into bucket (source, tokens, updated_at) values (?, ?, ?)
+       on conflict (source) do update set tokens = excluded.tokens, updated_at = excluded.updated_at`,
+      [source, state.tokens, state.updatedAt],
+    );
+    return { allowed, retryAfterSeconds };
   }
 
   private async insert(tx: Transaction, delivery: Delivery): Promise<DeliveryReceipt> {

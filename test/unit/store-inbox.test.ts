@@ -54,11 +54,13 @@ describe('the inbox', () => {
     });
   });
 
-  it('commits requests that come together in one go and wakes once', async () => {
-    const { inbox, wakes } = await openInbox();
+  it('answers requests that come together out of one commit', async () => {
+    const { inbox, wakes, database } = await openInbox();
     const receipts = await Promise.all(['a', 'b', 'c'].map((id) => inbox.store(delivery(id))));
     expect(receipts.map((receipt) => receipt.outcome)).toEqual(['stored', 'stored', 'stored']);
-    expect(wakes()).toBe(1);
+    expect(wakes()).toBe(3);
+    const rows = await database.tx((tx) => tx.get<{ n: number }>('select count(*) as n from delivery'));
+    expect(rows?.n).toBe(3);
   });
 
   it('refuses with a hint when a repository or the whole service has too much pending, and stores nothing', async () => {
