@@ -36,8 +36,7 @@ describe('a labelled issue', () => {
       expect(patched).toBe(subject.fixFiles.get('index.js')?.toString());
       const [status] = await botComments(stage, issue);
       expect(status?.body).toContain(`#${pull.number}`);
-      const reactions = await stage.github.reactions(`${REPOSITORY}/issues/${issue}`);
-      expect(reactions).toMatchObject([{ content: 'eyes' }]);
+      expect(stage.github.reactions(REPOSITORY, `issues/${issue}`)).toEqual(['eyes']);
       expect(checkJournal(loadGitHubContract(), stage.github.requests())).toEqual([]);
       const log = JSON.stringify(stage.log());
       expect(log).not.toContain(stage.github.app.webhookSecret);
