@@ -32,11 +32,16 @@ export function createWorkloadSeries(name: string, rule: GateRule): WorkloadSeri
   const wallLogRatios = () => blocks.map(({ base, patch }) => Math.log(patch.wallNsPerOp / base.wallNsPerOp));
   const controls = () =>
     blocks.flatMap(({ base, copy }) => (copy === null ? [] : [Math.log(copy.cpuNsPerOp / base.cpuNsPerOp)]));
-  const veto = () => controlVeto(controls(), look?.estimate ?? 0);
+  /** A verdict of the rule that the control forbids; what is inconclusive anyway needs no veto. */
+  const isVetoed = () =>
+    look !== null &&
+    look.verdict !== null &&
+    look.verdict !== 'inconclusive' &&
+    controlVeto(controls(), look.estimate).vetoed;
   const waits = () => hodgesLehmann(wallLogRatios()) > -Math.log(1 - rule.minimumEffect);
   const verdict = (): Verdict | null => {
     if (look === null || look.verdict === null) return null;
-    if (veto().vetoed || (look.verdict === 'faster' && waits())) return 'inconclusive';
+    if (isVetoed() || (look.verdict === 'faster' && waits())) return 'inconclusive';
     return look.verdict;
   };
 
@@ -60,7 +65,7 @@ export function createWorkloadSeries(name: string, rule: GateRule): WorkloadSeri
       control: {
         ratio: Math.exp(-hodgesLehmann(controls())),
         blocks: controls().length,
-        vetoed: look !== null && look.verdict !== null && veto().vetoed,
+        vetoed: isVetoed(),
       },
       baseMs: median(blocks.map(({ base }) => base.cpuNsPerOp / 1e6)),
       patchMs: median(blocks.map(({ patch }) => patch.cpuNsPerOp / 1e6)),
