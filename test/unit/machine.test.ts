@@ -131,7 +131,7 @@ describe('the machine of one repository', () => {
           snapshot = next.snapshot;
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: 600 },
     );
   });
 
