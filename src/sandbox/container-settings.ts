@@ -83,7 +83,6 @@ export function containerSettings(
     AttachStdout: true,
     AttachStderr: true,
     StopTimeout: 1,
-    NetworkDisabled: true,
     HostConfig: hostConfig(plan, limits, engine),
   };
 }

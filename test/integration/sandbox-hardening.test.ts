@@ -193,6 +193,14 @@ PY`,
     expect(second.stderr.text).toBe('hello; $(id)\n');
   });
 
+  it('reaches itself by the name localhost, as test runners and servers in tests need', async () => {
+    const { stdout } = await run(`hostname; node -e '
+      const server = require("node:http").createServer((_, response) => response.end("answer\\n"));
+      server.listen(0, "localhost", () =>
+        fetch("http://localhost:" + server.address().port).then((r) => r.text()).then((text) => { console.log(text); server.close(); }))'`);
+    expect(stdout.text).toBe('sandbox\nanswer\n\n');
+  });
+
   it('does not see the environment of the service', async () => {
     process.env.HASTEN_TEST_CANARY = 'canary-4711';
     const { stdout } = await run('env; cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n"');
