@@ -69,3 +69,8 @@ export async function postponeDelivery(
     id,
   ]);
 }
+
+/** Leaves a delivery for later without counting a failed attempt. */
+export async function waitWithDelivery(tx: Transaction, id: string, dueAt: number): Promise<void> {
+  await tx.run('update delivery set due_at = ? where delivery_id = ?', [dueAt, id]);
+}

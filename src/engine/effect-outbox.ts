@@ -44,11 +44,13 @@ export interface EffectRow {
   readonly attempt: number;
   /** Tries that ended in an error. */
   readonly failures: number;
+  /** Tries during which the process died. */
+  readonly crashes: number;
   readonly createdAt: number;
 }
 
 const COLUMNS = `idem as key, kind, lane, repository_id as "repositoryId", run_id as "runId", payload, attempt, failures,
-  created_at as "createdAt"`;
+  crashes, created_at as "createdAt"`;
 
 /** Adds an effect. The same key with another payload is a bug and stops the transaction. */
 export async function intend(tx: Transaction, effect: NewEffect): Promise<void> {
@@ -98,7 +100,7 @@ export async function dueEffects(tx: Transaction, at: number): Promise<readonly 
 /** What a dead process left in flight goes back to pending; its next attempt must find before it creates. */
 export async function reopenInflight(tx: Transaction, at: number): Promise<number> {
   const { changes } = await tx.run(
-    "update effect set status = 'pending', due_at = ? where status = 'inflight'",
+    "update effect set status = 'pending', due_at = ?, crashes = crashes + 1 where status = 'inflight'",
     [at],
   );
   return changes;

@@ -4,10 +4,10 @@ import type { Stations } from '../domain/effect.js';
 import { storedError } from '../domain/errors.js';
 import type { MachineEvent } from '../domain/event.js';
 import type { Log } from '../domain/log.js';
-import type { Database } from '../store/database.js';
+import type { Database, Transaction } from '../store/database.js';
 import { type Applied, applyEvent, type Deadlines, LeaseLostError } from './apply-event.js';
 import { startNext } from './apply-reading.js';
-import { consumeDeadline, dueDeadlines } from './deadlines.js';
+import { consumeDeadline, type DueDeadline, dueDeadlines } from './deadlines.js';
 import { dueDeliveries } from './deliveries.js';
 import { dueEffects, reopenInflight, unappliedResults } from './effect-outbox.js';
 import { handleDelivery } from './handle-delivery.js';
@@ -34,14 +34,23 @@ export interface EngineOptions {
 /** How often everything due is looked for even if nothing woke the engine, milliseconds. */
 const SWEEP_MS = 500;
 
+/** How long what failed unexpectedly is left alone. */
+const REST_MS = 10_000;
+
 type Slot = 'work' | 'tell' | 'deliveries';
+
+interface Running {
+  readonly slot: Slot;
+  readonly run: string | null;
+  readonly abort: AbortController;
+  readonly done: Promise<void>;
+}
 
 export class Engine {
   private readonly leases: Leases;
-  private readonly running = new Map<
-    string,
-    { readonly slot: Slot; readonly abort: AbortController; readonly done: Promise<void> }
-  >();
+  private readonly running = new Map<string, Running>();
+  /** Until when a key is left alone, epoch milliseconds. */
+  private readonly resting = new Map<string, number>();
   private sweep: NodeJS.Timeout | null = null;
   private renewal: NodeJS.Timeout | null = null;
   private pumping: Promise<void> | null = null;
@@ -120,21 +129,22 @@ export class Engine {
       deliveries: await dueDeliveries(tx, now(), concurrency.deliveries * 4),
       effects: await dueEffects(tx, now()),
     }));
-    for (const deadline of due.deadlines) {
-      const event = { type: 'DEADLINE_PASSED', name: deadline.name } as const;
-      await this.apply(deadline.repositoryId, event, `tm:${deadline.name}:${deadline.rev}`);
-      await database.tx((tx) => consumeDeadline(tx, deadline));
-    }
+    for (const deadline of due.deadlines) await this.passDeadline(deadline);
     for (const delivery of due.deliveries) {
-      this.spawn(`delivery:${delivery.id}`, 'deliveries', async (signal) => {
+      this.spawn({ key: `delivery:${delivery.id}`, slot: 'deliveries', run: null }, async (signal) => {
         const handling = { ...this.options, leases: this.leases };
         for (const applied of await handleDelivery(handling, delivery, signal)) this.announce(applied);
       });
     }
     for (const effect of due.effects) {
-      this.spawn(effect.key, effect.lane, (signal) =>
+      if (effect.kind === 'discard' && this.works(effect.runId)) continue;
+      this.spawn({ key: effect.key, slot: effect.lane, run: effect.runId }, (signal) =>
         performEffect(
-          { ...this.options, leases: this.leases, apply: (...event) => this.apply(...event) },
+          {
+            ...this.options,
+            leases: this.leases,
+            apply: (id, event, eventId) => this.apply(id, event, eventId),
+          },
           effect,
           signal,
         ),
@@ -142,31 +152,71 @@ export class Engine {
     }
   }
 
-  private spawn(key: string, slot: Slot, task: (signal: AbortSignal) => Promise<void>): void {
-    if (this.stopping || this.running.has(key)) return;
+  /** One deadline that can't be applied must hold up nothing else. */
+  private async passDeadline(deadline: DueDeadline): Promise<void> {
+    const { name, repositoryId, rev } = deadline;
+    const key = `deadline:${repositoryId}:${name}:${rev}`;
+    if (this.isResting(key)) return;
+    try {
+      const event = { type: 'DEADLINE_PASSED', name } as const;
+      await this.apply(repositoryId, event, `tm:${name}:${rev}`, (tx) => consumeDeadline(tx, deadline));
+    } catch (error) {
+      this.rest(key, error);
+    }
+  }
+
+  /** Cancelled work still winds down; it could make containers and volumes again that were just removed. */
+  private works(runId: string | null): boolean {
+    return [...this.running.values()].some((task) => task.slot === 'work' && task.run === runId);
+  }
+
+  private isResting(key: string): boolean {
+    const until = this.resting.get(key);
+    if (until === undefined || until > this.options.now()) return until !== undefined;
+    this.resting.delete(key);
+    return false;
+  }
+
+  /** What failed unexpectedly is left alone for a while, or it would be tried again in a hot loop. */
+  private rest(key: string, error: unknown): void {
+    this.resting.set(key, this.options.now() + REST_MS);
+    this.options.log.error(
+      { key, error: storedError(error), stack: error instanceof Error ? error.stack : undefined },
+      `Handling ${key} failed; it is tried again in ${REST_MS / 1000} s.`,
+    );
+  }
+
+  private spawn(
+    { key, slot, run }: { readonly key: string; readonly slot: Slot; readonly run: string | null },
+    task: (signal: AbortSignal) => Promise<void>,
+  ): void {
+    if (this.stopping || this.running.has(key) || this.isResting(key)) return;
     const busy = [...this.running.values()].filter((running) => running.slot === slot).length;
     if (busy >= this.options.concurrency[slot]) return;
     const abort = new AbortController();
     const done = task(abort.signal)
       .catch((error: unknown) => {
-        if (error instanceof LeaseLostError) return;
-        this.options.log.error(
-          { key, error: storedError(error), stack: error instanceof Error ? error.stack : undefined },
-          `Handling ${key} failed.`,
-        );
+        if (!(error instanceof LeaseLostError) && !abort.signal.aborted) this.rest(key, error);
       })
       .finally(() => {
         this.running.delete(key);
         this.wake();
       });
-    this.running.set(key, { slot, abort, done });
+    this.running.set(key, { slot, run, abort, done });
   }
 
-  private async apply(repositoryId: string, event: MachineEvent, eventId: string): Promise<Applied | null> {
+  /** `also` happens in the same transaction, and only under the lease. */
+  private async apply(
+    repositoryId: string,
+    event: MachineEvent,
+    eventId: string,
+    also: (tx: Transaction) => Promise<void> = async () => undefined,
+  ): Promise<Applied | null> {
     const { database, now, deadlines } = this.options;
     const transitions = await database.tx(async (tx) => {
       const held = await this.leases.hold(tx, repositoryId, now());
       if (held === null) return [];
+      await also(tx);
       const applied = await applyEvent(tx, held, event, eventId, now(), deadlines);
       if (!applied.fresh) return [];
       const next = await startNext({ tx, leases: this.leases, deadlines, at: now() }, applied.held);

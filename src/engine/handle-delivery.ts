@@ -5,12 +5,14 @@ import type { Log } from '../domain/log.js';
 import type { Database } from '../store/database.js';
 import type { Applied, Deadlines } from './apply-event.js';
 import { applyReading } from './apply-reading.js';
-import { closeDelivery, type PendingDelivery, postponeDelivery } from './deliveries.js';
+import { closeDelivery, type PendingDelivery, postponeDelivery, waitWithDelivery } from './deliveries.js';
 import type { Leases } from './leases.js';
 
 const MOST_ATTEMPTS = 12;
 const FIRST_DELAY_MS = 2000;
 const LONGEST_DELAY_MS = 5 * 60 * 1000;
+/** How long a repository that another process holds is left to it. */
+const HELD_ELSEWHERE_MS = 5000;
 
 export interface Handling {
   readonly database: Database;
@@ -45,15 +47,19 @@ async function readAndApply(
   const note = reading.kind === 'ignored' ? reading.reason : reading.kind;
   const transitions = await database.tx(async (tx) => {
     const applied = await applyReading({ tx, leases, deadlines, at: now() }, delivery, reading);
-    if (applied === null) return null;
+    if (applied === null) {
+      await waitWithDelivery(tx, delivery.id, now() + HELD_ELSEWHERE_MS);
+      return null;
+    }
     await closeDelivery(tx, delivery.id, reading.kind === 'ignored' ? 'ignored' : 'applied', note);
     return applied;
   });
+  if (transitions === null) return [];
   log.info(
     { delivery: delivery.id, event: delivery.event, action: delivery.action, reading: reading.kind },
     `Delivery read: ${note}`,
   );
-  return transitions ?? [];
+  return transitions;
 }
 
 async function postponeOrEnd(

@@ -1,17 +1,23 @@
 /** Claims one effect, lets its station perform it, stores the answer and applies it; each step its own transaction. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Effect, StationContext, Stations } from '../domain/effect.js';
-import { BudgetError, storedError } from '../domain/errors.js';
+import { BudgetError, BugError, HastenError, storedError } from '../domain/errors.js';
 import type { MachineEvent } from '../domain/event.js';
 import type { Log } from '../domain/log.js';
 import type { RepositoryRef } from '../domain/repository.js';
 import type { Database } from '../store/database.js';
-import type { Applied } from './apply-event.js';
+import { type Applied, LeaseLostError } from './apply-event.js';
 import { claim, type EffectRow, isSuperseded, postpone, recordResult } from './effect-outbox.js';
 import type { Leases } from './leases.js';
 import { retryAfter } from './retry-policy.js';
 
-/** Claims by crashing processes after which an effect is given up: it takes the service down each time. */
-const MOST_CLAIMS = 25;
+/** Deaths of the process after which an effect is given up: it takes the service down each time. */
+const MOST_CRASHES = 10;
+/** Pauses between tries to write down an answer, milliseconds. */
+const FIRST_STORE_PAUSE_MS = 250;
+const LONGEST_STORE_PAUSE_MS = 30_000;
+/** About half an hour. */
+const MOST_STORE_TRIES = 64;
 
 export interface Performing {
   readonly database: Database;
@@ -38,8 +44,46 @@ export async function performEffect(
   const repository = await claimEffect(performing, row);
   if (repository === null) return;
   const answer = await callStation(performing, row, repository, signal);
-  const stored = await storeAnswer(performing, row, answer);
-  if (stored !== null) await performing.apply(row.repositoryId, stored, `fx:${row.key}`);
+  const stored = await untilWritten(performing, row, signal, () => storeAnswer(performing, row, answer));
+  if (stored === null) return;
+  await untilWritten(performing, row, signal, () =>
+    performing.apply(row.repositoryId, stored, `fx:${row.key}`),
+  );
+}
+
+/**
+ * A paid answer must not be lost to a full disk or a locked file, and nothing else would come back to this effect
+ * before the next start: it is written again until it stands. When the service stops meanwhile, the next start repeats
+ * the effect.
+ */
+async function untilWritten<T>(
+  performing: Performing,
+  row: EffectRow,
+  signal: AbortSignal,
+  write: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      const isOurs = error instanceof LeaseLostError || error instanceof HastenError;
+      if (signal.aborted || isOurs || tries >= MOST_STORE_TRIES) throw error;
+      const pauseMs = Math.min(LONGEST_STORE_PAUSE_MS, FIRST_STORE_PAUSE_MS * 2 ** (tries - 1));
+      const stored = storedError(error);
+      performing.log.error(
+        { effect: row.key, error: stored, retryInMs: pauseMs },
+        `The answer of ${row.kind} could not be stored and is stored again: ${stored.message}`,
+      );
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+}
+
+function givenUp(row: EffectRow): BugError {
+  return new BugError({
+    code: 'EFFECT_KEEPS_CRASHING',
+    message: `The service died ${row.crashes} times while it worked on ${row.kind}, so it is given up; its log tells of what.`,
+  });
 }
 
 async function claimEffect(performing: Performing, row: EffectRow): Promise<RepositoryRef | null> {
@@ -67,7 +111,7 @@ async function callStation(
     kind: row.kind,
   };
   try {
-    if (row.attempt >= MOST_CLAIMS) throw new Error(`Given up after ${row.attempt} tries that never ended.`);
+    if (row.crashes >= MOST_CRASHES) throw givenUp(row);
     const context: StationContext = {
       signal,
       now: performing.now,

@@ -157,4 +157,8 @@ create table bucket (
 );
 `,
   },
+  {
+    id: '002-effect-crashes',
+    sql: 'alter table effect add column crashes integer not null default 0;',
+  },
 ];
