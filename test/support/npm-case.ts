@@ -104,7 +104,7 @@ export async function materialise(subject: NpmCase): Promise<CaseRepository> {
 }
 
 /** Writes files below a directory, making folders as needed; for local repositories and direct runs in tests. */
-async function writeFiles(directory: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
+export async function writeFiles(directory: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
   for (const [path, content] of files) {
     const target = join(directory, path);
     await mkdir(join(target, '..'), { recursive: true });
