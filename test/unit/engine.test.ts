@@ -61,8 +61,23 @@ async function startEngine(behaviours: Partial<Record<EffectKind, Behaviour>> = 
     const behaviour = behaviours[kind];
     return behaviour === undefined ? HAPPY[kind] : behaviour(effect, context.signal);
   };
-  const kinds = Object.keys(HAPPY) as EffectKind[];
-  const stations = Object.fromEntries(kinds.map((kind) => [kind, station(kind)])) as unknown as Stations;
+  const stations: Stations = {
+    acknowledge: station('acknowledge'),
+    prepare: station('prepare'),
+    plan: station('plan'),
+    execute: station('execute'),
+    evaluate: station('evaluate'),
+    recover: station('recover'),
+    submit: station('submit'),
+    report: station('report'),
+    remember: station('remember'),
+    discard: station('discard'),
+    'update-status': station('update-status'),
+    'ask-approval': station('ask-approval'),
+    reply: station('reply'),
+    'make-ready': station('make-ready'),
+    'record-fate': station('record-fate'),
+  };
   let clock = Date.now();
   const readings = new Map<string, Reading>();
   const options: EngineOptions = {
