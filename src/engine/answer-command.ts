@@ -106,8 +106,10 @@ function cancel(command: PersonCommand, situation: Situation, run: RunRecord | n
 function statusText(situation: Situation, run: RunRecord | null): string {
   if (run !== null) {
     const pause = run.pause === null ? '' : ` It waits for an answer: ${run.pause.detail}`;
+    // Unknown until the repository's settings are read.
+    const allowed = run.settings === null ? '' : ` of ${run.settings.attempts + run.extraAttempts}`;
     return (
-      `Run \`${run.id}\` is **${situation.state}**, attempt ${run.attempt} of ${run.settings?.attempts ?? '?'}, ` +
+      `Run \`${run.id}\` is **${situation.state}**, attempt ${run.attempt}${allowed}, ` +
       `$${situation.spentUsd.toFixed(4)} spent.${pause}`
     );
   }

@@ -42,6 +42,8 @@ export interface LogEntry {
   readonly time: number;
   readonly msg: string;
   readonly level: number;
+  /** `owner/name`. */
+  readonly repository?: string;
   readonly run?: string | null;
   readonly kind?: string;
   readonly progress?: string;
