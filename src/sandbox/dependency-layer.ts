@@ -40,7 +40,7 @@ const ENVIRONMENT = {
   npm_config_cache: `${CACHE_DIRECTORY}/npm`,
   npm_config_store_dir: `${CACHE_DIRECTORY}/pnpm`,
   npm_config_manage_package_manager_versions: 'false',
-  npm_config_fetch_retries: '1',
+  npm_config_fetch_retries: '2',
   npm_config_fetch_retry_mintimeout: '1000',
   YARN_CACHE_FOLDER: `${CACHE_DIRECTORY}/yarn`,
   YARN_REGISTRY: MIRROR_URL,

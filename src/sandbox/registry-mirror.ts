@@ -44,7 +44,9 @@ export const EGRESS_MOUNT = '/run/egress';
 const SOCKET_NAME = 'registry.sock';
 /** Longest path of a unix socket on Linux is 107 bytes. */
 const SOCKET_PATH_BYTES = 100;
-const MAX_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 128;
+/** Longer than any client keeps an idle connection: one that the server closes first can meet a request on its way. */
+const KEEP_ALIVE_MS = 300_000;
 const UPSTREAM_TIMEOUT_MS = 120_000;
 const MIB = 2 ** 20;
 
@@ -62,7 +64,10 @@ export function createRegistryMirror(options: RegistryMirrorOptions): RegistryMi
       await ensureOwnDirectory(root);
       const directory = await mkdtemp(join(root, 's-'));
       const handler = createMirrorHandler(upstream, allowed, options.maxTotalBytes ?? 2048 * MIB);
-      const server = createServer({ requestTimeout: UPSTREAM_TIMEOUT_MS }, handler.handle);
+      const server = createServer(
+        { requestTimeout: UPSTREAM_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+        handler.handle,
+      );
       server.maxConnections = MAX_CONNECTIONS;
       await listen(server, join(directory, SOCKET_NAME));
       await chmod(directory, 0o711);

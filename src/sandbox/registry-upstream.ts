@@ -1,6 +1,5 @@
 /** Asks the machine's configured registry over TLS of the host; nothing that a sandbox sent goes along but the package's name. */
 import { Readable } from 'node:stream';
-import { z } from 'zod';
 import { type RegistryTarget, registryPath } from './registry-path.js';
 import { type CachedTarball, createTarballCache, TooLargeError } from './tarball-cache.js';
 
@@ -31,12 +30,6 @@ export interface RegistryUpstreamOptions {
 
 /** npm's abbreviated document: what installing needs. */
 const ACCEPT = 'application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*';
-const PackageDocument = z.looseObject({
-  versions: z
-    .record(z.string(), z.looseObject({ dist: z.looseObject({ tarball: z.string() }).optional() }))
-    .optional(),
-});
-
 export function createRegistryUpstream(options: RegistryUpstreamOptions): RegistryUpstream {
   const base = options.registryUrl.endsWith('/') ? options.registryUrl : `${options.registryUrl}/`;
   const cache = createTarballCache(options.cacheDir, options.maxTarballBytes);
@@ -62,7 +55,9 @@ export function createRegistryUpstream(options: RegistryUpstreamOptions): Regist
   return {
     async document(target, mirrorUrl) {
       const text = await readAll(await ask(target), options.maxDocumentBytes);
-      return Buffer.from(JSON.stringify(pointAtMirror(JSON.parse(text), target.package, mirrorUrl)));
+      if (!text.trimStart().startsWith('{'))
+        throw new UpstreamError(502, 'the registry sent no package document');
+      return Buffer.from(pointAtMirror(text, target.package, mirrorUrl));
     },
     async tarball(target) {
       const url = new URL(registryPath(target), base).href;
@@ -76,15 +71,15 @@ export function createRegistryUpstream(options: RegistryUpstreamOptions): Regist
   };
 }
 
-/** Rewrites `versions.*.dist.tarball` of a package document, which names the registry's own host. */
-export function pointAtMirror(document: unknown, name: string, mirrorUrl: string): unknown {
-  const parsed = PackageDocument.parse(document);
-  for (const version of Object.values(parsed.versions ?? {})) {
-    if (version.dist === undefined) continue;
-    const file = version.dist.tarball.split(/[?#]/, 1)[0]?.split('/').at(-1) ?? '';
-    version.dist.tarball = `${mirrorUrl}${name}/-/${file}`;
-  }
-  return parsed;
+/**
+ * Rewrites the `tarball` addresses of a package document, which name the registry's own host. Works on the text, since documents
+ * have megabytes and parsing them would cost more than fetching; inside JSON strings the quotes are escaped and do not match.
+ */
+export function pointAtMirror(document: string, name: string, mirrorUrl: string): string {
+  return document.replace(
+    /"tarball":\s*"(?:[^"\\?#]*\/)?([^"\\/?#]*)[^"\\]*"/g,
+    (_, file: string) => `"tarball":${JSON.stringify(`${mirrorUrl}${name}/-/${file}`)}`,
+  );
 }
 
 async function readAll(stream: Readable, maxBytes: number): Promise<string> {

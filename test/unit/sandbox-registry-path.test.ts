@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isPackageName, parseRegistryPath, registryPath } from '../../src/sandbox/registry-path.js';
+import { pointAtMirror } from '../../src/sandbox/registry-upstream.js';
 
 const word = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,20}$/);
 const name = fc.oneof(
@@ -121,5 +122,32 @@ describe('paths of the registry mirror', () => {
       ),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe('package documents', () => {
+  it('get the mirror as the address of each tarball, and no other change', () => {
+    const document = {
+      name: '@s/p',
+      description: 'says "tarball":"https://a.invalid/x.tgz" and \\"tarball\\": too',
+      versions: {
+        '1.0.0': {
+          dist: { tarball: 'https://a.invalid/deep/@s/p/-/p-1.0.0.tgz?x=1#y', integrity: 'sha512-a' },
+        },
+        '2.0.0': { dist: { integrity: 'sha512-b', tarball: 'https://b.invalid/p-2.0.0.tgz' } },
+      },
+    };
+    for (const space of [0, 2]) {
+      const rewritten: unknown = JSON.parse(
+        pointAtMirror(JSON.stringify(document, null, space), '@s/p', 'http://m/'),
+      );
+      expect(rewritten).toEqual({
+        ...document,
+        versions: {
+          '1.0.0': { dist: { tarball: 'http://m/@s/p/-/p-1.0.0.tgz', integrity: 'sha512-a' } },
+          '2.0.0': { dist: { integrity: 'sha512-b', tarball: 'http://m/@s/p/-/p-2.0.0.tgz' } },
+        },
+      });
+    }
   });
 });
