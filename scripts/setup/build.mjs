@@ -1,6 +1,6 @@
 // @ts-check
 // Compiles the sources into dist/ when they are not what dist/ was compiled from.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runLogged } from './command.mjs';
 import { contentHash } from './content-hash.mjs';
@@ -22,13 +22,20 @@ export async function buildWhenStale(context) {
     if (!isStale(context)) return { built: false };
     const hash = sourceHash(context.root);
     context.log('build: compiling src into dist');
-    rmSync(join(context.root, 'dist'), { recursive: true, force: true });
+    const next = join(context.root, 'dist.next');
+    rmSync(next, { recursive: true, force: true });
     await runLogged(
       [
         process.execPath,
         join(context.root, 'node_modules', 'typescript', 'bin', 'tsc'),
         '-p',
         'tsconfig.build.json',
+        '--incremental',
+        'false',
+        '--tsBuildInfoFile',
+        'null',
+        '--outDir',
+        next,
       ],
       {
         what: 'compile the sources',
@@ -37,10 +44,25 @@ export async function buildWhenStale(context) {
         timeoutMs: BUILD_LIMIT_MS,
       },
     );
+    replaceDist(context.root, next);
     mkdirSync(dirname(stampFile(context)), { recursive: true });
     writeFileSync(stampFile(context), hash);
     return { built: true };
   });
+}
+
+/**
+ * Puts the finished build in place: a service that starts meanwhile finds the old one or the new one, never half of it.
+ * @param {string} root
+ * @param {string} next
+ */
+function replaceDist(root, next) {
+  const dist = join(root, 'dist');
+  const old = join(root, 'dist.old');
+  rmSync(old, { recursive: true, force: true });
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(next, dist);
+  rmSync(old, { recursive: true, force: true });
 }
 
 /** @param {Context} context */
