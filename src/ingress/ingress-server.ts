@@ -43,7 +43,10 @@ export async function startIngress(deps: IngressDeps): Promise<Ingress> {
   const log = deps.log ?? pino({ name: 'hasten', level: deps.settings.logLevel });
   const { app, github, server: listen } = deps.settings;
   if (app === null) {
-    return { mode: 'setup', ...(await startSetupPage({ settings: deps.settings, log })) };
+    return {
+      mode: 'setup',
+      ...(await startSetupPage({ settings: deps.settings, log, health: deps.health })),
+    };
   }
   const probotOptions = {
     appId: app.id,

@@ -1,20 +1,26 @@
 /** Without an App: Probot's set-up page, which registers one from `app.yml` and writes its credentials into `.env`. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { run } from 'probot';
+import { Probot, run } from 'probot';
 import type { ServiceSettings } from '../config/service-settings.js';
 import { UserError } from '../domain/errors.js';
+import { type HealthReport, handleHealth, SharedHealth } from './health-handler.js';
+import { pathOf } from './http-answer.js';
 import { quietLog } from './quiet-log.js';
 import { WEBHOOK_PATH } from './routes.js';
 
 /** Whatever HOST says: who reaches this page decides whose App this service becomes. */
 const LOOPBACK = '127.0.0.1';
+/** Where `app.yml` stands, from `src/ingress` and `dist/ingress` alike. */
+const PACKAGE_ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface SetupDeps {
   readonly settings: Pick<ServiceSettings, 'server' | 'logLevel'>;
   readonly log: Logger;
-  /** Directory of `app.yml` and `.env`; Probot reads `app.yml` from the working directory. */
+  readonly health: () => Promise<HealthReport>;
+  /** Directory of `.env`; the working directory when left out. */
   readonly directory?: string;
 }
 
@@ -36,13 +42,17 @@ export async function startSetupPage(deps: SetupDeps): Promise<SetupPage> {
   }
   const forget = announce(settings.server.publicUrl, log);
   const envFile = resolve(deps.directory ?? process.cwd(), '.env');
-  const server = await run(() => undefined, {
-    env: { HOST: LOOPBACK, PORT: String(settings.server.port), LOG_LEVEL: settings.logLevel },
-    log: quietLog(log),
-    updateEnv: (values) => saveCredentials(envFile, values),
-    // Probot would download a client for a public relay and open a channel there without asking.
-    SmeeClient: { createChannel: () => Promise.resolve(undefined) },
-  });
+  // Probot reads the manifest from the working directory; without it, it would register a public App that may do nothing.
+  if (!existsSync('app.yml')) process.chdir(PACKAGE_ROOT);
+  const server = await withHealth(new SharedHealth(deps.health, Date.now), () =>
+    run(() => undefined, {
+      env: { HOST: LOOPBACK, PORT: String(settings.server.port), LOG_LEVEL: settings.logLevel },
+      log: quietLog(log),
+      updateEnv: (values) => saveCredentials(envFile, values),
+      // Probot would download a client for a public relay and open a channel there without asking.
+      SmeeClient: { createChannel: () => Promise.resolve(undefined) },
+    }),
+  );
   return {
     host: server.host,
     port: server.port,
@@ -51,6 +61,24 @@ export async function startSetupPage(deps: SetupDeps): Promise<SetupPage> {
       return server.stop();
     },
   };
+}
+
+/**
+ * Probot's server in set-up mode takes no handlers of ours, but puts the webhook middleware of its Probot before its
+ * own; no webhook can come yet, so that place answers `/health` instead.
+ */
+async function withHealth<T>(health: SharedHealth, start: () => Promise<T>): Promise<T> {
+  const { getNodeMiddleware } = Probot.prototype;
+  Probot.prototype.getNodeMiddleware = async () => async (request, response) => {
+    if (pathOf(request.url) !== '/health') return false;
+    await handleHealth(request, response, health);
+    return true;
+  };
+  try {
+    return await start();
+  } finally {
+    Probot.prototype.getNodeMiddleware = getNodeMiddleware;
+  }
 }
 
 /** Tells Probot the webhook's address for the manifest; gives what takes it back. */

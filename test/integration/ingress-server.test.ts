@@ -116,7 +116,12 @@ describe('the set-up page', () => {
   it('writes credentials into a .env that only the owner reads, and the next start takes them', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hasten-setup-'));
     const settings = readServiceSettings({ PORT: String(await freePort()) }, directory);
-    const page = await startSetupPage({ settings, log: pino({ level: 'silent' }), directory });
+    const page = await startSetupPage({
+      settings,
+      log: pino({ level: 'silent' }),
+      health: () => Promise.resolve(HEALTHY),
+      directory,
+    });
     closers.push(async () => {
       await page.stop();
       rmSync(directory, { recursive: true, force: true });
