@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 /** Entry of the command line: `hasten run` on a local repository, and help. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readServiceSettings } from './config/service-settings.js';
 import { HastenError, UserError } from './domain/errors.js';
 import type { Log } from './domain/log.js';
-import { runLocally } from './local-run.js';
+import { InterruptedError, runLocally } from './local-run.js';
 
 const USAGE = `hasten run --repo DIR --issue TEXT [--json] [--quiet]
 
@@ -58,13 +60,18 @@ async function runCommand(args: string[]): Promise<number> {
   const { run, report } = await runLocally({
     directory: values.repo,
     issue: values.issue,
-    settings: readServiceSettings(process.env, process.cwd()),
+    settings: readServiceSettings({ HASTEN_DATA_DIR: localDataDir(), ...process.env }, process.cwd()),
     log: values.quiet ? silentLog : errorLog,
     signal: interrupt.signal,
   });
   if (values.json) console.log(JSON.stringify(run));
   else console.log(report === '' ? `No branch: ${run.outcomeReason ?? 'unknown'}` : report);
   return run.outcome === 'pull-request' ? 0 : 1;
+}
+
+/** Outside of the repository, where nothing of ours belongs into the working tree. */
+function localDataDir(): string {
+  return join(process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'hasten');
 }
 
 /** One line each on standard error. */
@@ -78,8 +85,9 @@ const silentLog: Log = { info: () => undefined, warn: () => undefined, error: ()
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
-    const expected = error instanceof HastenError || (error instanceof TypeError && 'code' in error);
-    console.error(expected && error instanceof Error ? `hasten: ${error.message}` : error);
-    process.exit(2);
+    const isWrongUse = error instanceof UserError || (error instanceof TypeError && 'code' in error);
+    const isExpected = isWrongUse || error instanceof HastenError || error instanceof InterruptedError;
+    console.error(isExpected ? `hasten: ${error.message}` : error);
+    process.exit(isWrongUse ? 2 : 1);
   },
 );

@@ -4,18 +4,20 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ceilingsOf } from './config/repository-ceilings.js';
 import { readRepositorySettings } from './config/repository-settings.js';
 import type { ServiceSettings } from './config/service-settings.js';
 import type { DeliveryReader } from './domain/delivery.js';
-import { UserError } from './domain/errors.js';
+import { storedError, UserError } from './domain/errors.js';
 import type { Log } from './domain/log.js';
 import type { RepositoryRef } from './domain/repository.js';
 import type { RunRecord } from './domain/run.js';
 import type { Trigger } from './domain/trigger.js';
 import type { Applied } from './engine/apply-event.js';
 import { Engine } from './engine/engine.js';
+import { runIdOf } from './engine/run-id.js';
 import { installationId } from './installation.js';
 import { LEDGER_MIGRATIONS } from './ledger/ledger-schema.js';
 import { SqlLedger } from './ledger/sql-ledger.js';
@@ -33,6 +35,9 @@ import { openSqlite } from './store/sqlite-database.js';
 
 const run = promisify(execFile);
 const HOUR_MS = 60 * 60 * 1000;
+/** For a station to let go of what it does after an interruption. */
+const INTERRUPT_GRACE_MS = 4000;
+const TELL_MS = 60_000;
 
 export interface LocalRunRequest {
   /** Directory of the repository. */
@@ -55,6 +60,8 @@ export async function runLocally(request: LocalRunRequest): Promise<LocalRunResu
   const model = createModel(settings);
   const repository = await localRepository(request.directory);
   const trigger = await localTrigger(repository, request.issue);
+  await tellUncommitted(repository, trigger.baseCommit, log);
+  const owner = `${installationId(settings.dataDir)}-local`;
   const temporary = mkdtempSync(join(tmpdir(), 'hasten-run-'));
   const database = openSqlite(join(temporary, 'run.db'));
   const ledgerDatabase = openSqlite(join(settings.dataDir, 'local-ledger.db'));
@@ -70,7 +77,7 @@ export async function runLocally(request: LocalRunRequest): Promise<LocalRunResu
       docker: {},
       imageTag: settings.sandbox.image ?? SANDBOX_IMAGE,
       runtime: settings.sandbox.runtime,
-      owner: `${installationId(settings.dataDir)}-local`,
+      owner,
       dataDir: settings.dataDir,
       mirror,
       registryUrl: settings.npmRegistry,
@@ -103,9 +110,14 @@ export async function runLocally(request: LocalRunRequest): Promise<LocalRunResu
       }),
       now: Date.now,
     });
-    const ended = await drive({ database, stations, trigger, log, signal: request.signal });
-    await sandbox.discard(ended.id);
-    return { run: ended, report };
+    try {
+      const ended = await drive({ database, stations, trigger, log, signal: request.signal });
+      return { run: ended, report };
+    } finally {
+      await sandbox.discard(runIdOf(trigger.id)).catch((error: unknown) => {
+        log.warn({ error: storedError(error) }, 'What the run made in Docker could not be removed.');
+      });
+    }
   } finally {
     await database.close();
     await ledgerDatabase.close();
@@ -130,6 +142,7 @@ async function drive({ database, stations, trigger, log, signal }: Drive): Promi
     settle = resolveRun;
     fail = rejectRun;
   });
+  ended.catch(() => undefined);
   const onTransition = (applied: Applied): void => {
     if (applied.ended !== null) settle(applied.ended);
     const paused = applied.to === 'paused' ? applied.held.snapshot.context.run : null;
@@ -154,7 +167,9 @@ async function drive({ database, stations, trigger, log, signal }: Drive): Promi
   const inbox = new SqlInbox(database, { pendingPerRepository: 1, pendingTotal: 1, bucket }, () =>
     engine.wake(),
   );
-  signal.addEventListener('abort', () => fail(new Error('Interrupted.')), { once: true });
+  const interrupt = (): void => fail(new InterruptedError());
+  if (signal.aborted) interrupt();
+  signal.addEventListener('abort', interrupt, { once: true });
   await engine.start();
   try {
     await inbox.store({
@@ -168,10 +183,42 @@ async function drive({ database, stations, trigger, log, signal }: Drive): Promi
       bodyHash: trigger.id,
       receivedAt: trigger.requestedAt,
     });
-    return await ended;
+    const run = await ended;
+    await untilTold(database, run.id, signal);
+    return run;
   } finally {
-    await engine.stop(2000);
+    signal.removeEventListener('abort', interrupt);
+    await engine.stop(INTERRUPT_GRACE_MS);
   }
+}
+
+/** The machine listens again as soon as the report stands; lesson and clean-up come behind it. */
+async function untilTold(database: Drive['database'], run: string, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + TELL_MS;
+  const open = () =>
+    database.tx((tx) =>
+      tx.get("select 1 as found from effect where run_id = ? and status in ('pending', 'inflight')", [run]),
+    );
+  while (!signal.aborted && Date.now() < deadline && (await open()) !== undefined) await sleep(50);
+}
+
+/** The user stopped the command; what it made in Docker is removed. */
+export class InterruptedError extends Error {
+  constructor() {
+    super('Interrupted; no branch was left.');
+    this.name = 'InterruptedError';
+  }
+}
+
+/** The run starts from the commit, as a reviewer would see it, never from what lies about in the working tree. */
+async function tellUncommitted(repository: RepositoryRef, commit: string, log: Log): Promise<void> {
+  const status = ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no'];
+  const changed = (await git(repository.cloneUrl, ['--no-optional-locks', ...status])) !== '';
+  if (!changed) return;
+  log.warn(
+    { commit },
+    `The working tree has uncommitted changes; they are left alone, and only the commit ${commit.slice(0, 12)} (HEAD) is looked at.`,
+  );
 }
 
 async function localRepository(directory: string): Promise<RepositoryRef> {

@@ -77,8 +77,8 @@ export async function startService(settings: ServiceSettings, log: Logger): Prom
     host: ingress.host,
     port: ingress.port,
     async stop() {
-      await ingress.stop(settings.graceMs / 2);
-      await engine.stop(settings.graceMs);
+      // Both at once, so that the grace period holds for the two together; what is stored meanwhile waits for the next start.
+      await Promise.all([ingress.stop(settings.graceMs / 2), engine.stop(settings.graceMs)]);
       await database.close();
       lock.release();
     },
