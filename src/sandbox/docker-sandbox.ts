@@ -1,7 +1,7 @@
 /** The Sandbox over a Docker engine; puts the parts of this folder together. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { DockerOptions } from 'dockerode';
 import { HastenError, PeerError } from '../domain/errors.js';
 import type { SourceMirror } from '../domain/repository.js';
@@ -48,15 +48,21 @@ export interface DockerSandboxOptions {
   readonly log: (line: string) => void;
 }
 
+export interface DockerSandbox extends Sandbox {
+  /** Removes everything of this owner from the engine, caches too: for installations that are thrown away. Returns how much went. */
+  purge(): Promise<number>;
+}
+
 /** An arm that nobody closed may be removed by anybody after this many milliseconds. */
 const ARM_LIFETIME_MS = 4 * 3_600_000;
 const SECCOMP_PROFILE = new URL('../../sandbox/seccomp.json', import.meta.url);
 
 /** Makes the adapter; the engine is not asked before the first call. */
-export function createDockerSandbox(options: DockerSandboxOptions): Sandbox {
+export function createDockerSandbox(options: DockerSandboxOptions): DockerSandbox {
   const { now } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const directory = join(options.dataDir, 'sandbox');
+  const dataDir = resolve(options.dataDir);
+  const directory = join(dataDir, 'sandbox');
   const naming = createNaming(options.owner);
   const engine = createEngine(options.docker, options.imageTag, now);
   const { docker } = engine;
@@ -74,7 +80,7 @@ export function createDockerSandbox(options: DockerSandboxOptions): Sandbox {
     now,
   });
   const drop = createFileDrop(engine, naming, now);
-  const registry = createRegistryMirror({ registryUrl: options.registryUrl, dataDir: options.dataDir });
+  const registry = createRegistryMirror({ registryUrl: options.registryUrl, dataDir });
   const copyOnly = options.copyWorkspaces ?? false;
   const copies = createWritableCopies({ engine, runner, volumes, drop, naming, directory, copyOnly });
   const layers = createDependencyLayers({ runner, volumes, copies, drop, naming, limits, mirror: registry });
@@ -126,6 +132,7 @@ export function createDockerSandbox(options: DockerSandboxOptions): Sandbox {
     async discard(run) {
       await reaper.discard(run);
     },
+    purge: () => reaper.purge(),
     async reap(keep) {
       await registry.sweep();
       const removed = await reaper.reap(keep);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { CloneCredentials } from '../domain/credentials.js';
 import { BugError, PeerError, UserError } from '../domain/errors.js';
 import type { RepositoryRef, SourceMirror, TreeEntry } from '../domain/repository.js';
@@ -29,7 +29,7 @@ const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
 /** Makes the mirror; nothing touches the disk before its first use. */
 export function createGitMirror(options: GitMirrorOptions): SourceMirror {
-  const root = join(options.dataDir, 'mirrors');
+  const root = resolve(options.dataDir, 'mirrors');
   const configurationFile = join(root, 'gitconfig');
   const fetchTimeoutMs = options.fetchTimeoutMs ?? 600_000;
   const callTimeoutMs = options.callTimeoutMs ?? 120_000;

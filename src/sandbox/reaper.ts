@@ -11,6 +11,8 @@ export interface Reaper {
   discard(run: string): Promise<number>;
   /** Every container of this owner, volumes of runs not in `keep`, caches unfinished or long unused, and foreign containers past their deadline. */
   reap(keep: readonly string[]): Promise<number>;
+  /** Everything of this owner, caches too. */
+  purge(): Promise<number>;
 }
 
 export interface ReaperDeps {
@@ -69,16 +71,22 @@ export function createReaper(deps: ReaperDeps): Reaper {
     return overdue.length;
   };
 
+  const own = [`${OWNER_LABEL}=${owner}`];
+
   return {
+    purge: () =>
+      engineCall('remove everything of this installation', async () => {
+        const containers = await removeContainers(own);
+        return containers + (await removeVolumes(await volumesWith(own)));
+      }),
     discard: (run) =>
       engineCall('remove what a run left', async () => {
-        const labels = [`${OWNER_LABEL}=${owner}`, `${RUN_LABEL}=${run}`];
+        const labels = [...own, `${RUN_LABEL}=${run}`];
         const containers = await removeContainers(labels);
         return containers + (await removeVolumes(await volumesWith(labels)));
       }),
     reap: (keep) =>
       engineCall('remove what was left behind', async () => {
-        const own = [`${OWNER_LABEL}=${owner}`];
         const containers = (await removeContainers(own)) + (await removeOverdue());
         const found = await volumesWith(own);
         const dead: LabelledVolume[] = [];

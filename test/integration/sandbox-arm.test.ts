@@ -167,4 +167,17 @@ describe('the reaper', () => {
     expect(volumes).toContain(two.ref);
     await rig.sandbox.discard('two');
   });
+
+  it('purges an installation that is thrown away, caches too, and nothing of another one', async () => {
+    const other = createSandboxRig();
+    try {
+      await other.mirror.fetch(repository.ref, spec.baseCommit, signal);
+      await other.sandbox.prepare(spec, signal);
+      expect(await other.sandbox.purge()).toBe(3);
+      expect(await other.leftovers()).toEqual({ containers: [], volumes: [] });
+      expect((await rig.leftovers()).volumes).toContain(workspace.ref);
+    } finally {
+      await other.close();
+    }
+  });
 });

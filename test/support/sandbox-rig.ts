@@ -5,20 +5,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
 import type { SourceMirror } from '../../src/domain/repository.js';
-import type { Sandbox } from '../../src/domain/sandbox.js';
-import { createDockerSandbox, type DockerSandboxOptions } from '../../src/sandbox/docker-sandbox.js';
+import {
+  createDockerSandbox,
+  type DockerSandbox,
+  type DockerSandboxOptions,
+} from '../../src/sandbox/docker-sandbox.js';
 import { createGitMirror } from '../../src/sandbox/git-mirror.js';
 
 export const SANDBOX_IMAGE = process.env.HASTEN_SANDBOX_IMAGE ?? 'hasten-sandbox:latest';
 
 export interface SandboxRig {
-  readonly sandbox: Sandbox;
+  readonly sandbox: DockerSandbox;
   readonly mirror: SourceMirror;
   readonly docker: Docker;
   readonly owner: string;
   readonly dataDir: string;
   /** Another sandbox of the same installation, as after a restart. */
-  restart(options?: Partial<DockerSandboxOptions>): Sandbox;
+  restart(options?: Partial<DockerSandboxOptions>): DockerSandbox;
   /** Names of containers and volumes that carry the owner's label. */
   leftovers(): Promise<{ readonly containers: readonly string[]; readonly volumes: readonly string[] }>;
   close(): Promise<void>;
@@ -62,8 +65,7 @@ export function createSandboxRig(options: Partial<DockerSandboxOptions> = {}): S
     leftovers,
     async close() {
       const { containers } = await leftovers();
-      await create().reap([]);
-      for (const name of (await leftovers()).volumes) await docker.getVolume(name).remove();
+      await create().purge();
       rmSync(dataDir, { recursive: true, force: true });
       if (containers.length > 0) throw new Error(`containers were left behind: ${containers.join(', ')}`);
     },
