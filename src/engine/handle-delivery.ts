@@ -1,6 +1,6 @@
 /** Reads one pending delivery and applies what it means; a peer that fails postpones it, anything else ends it. */
 import type { DeliveryReader } from '../domain/delivery.js';
-import { PeerError, storedError } from '../domain/errors.js';
+import { HastenError, PeerError, storedError } from '../domain/errors.js';
 import type { Log } from '../domain/log.js';
 import type { Database } from '../store/database.js';
 import type { Applied, Deadlines } from './apply-event.js';
@@ -9,6 +9,8 @@ import { closeDelivery, type PendingDelivery, postponeDelivery, waitWithDelivery
 import type { Leases } from './leases.js';
 
 const MOST_ATTEMPTS = 12;
+/** Of failures that are nobody's word, such as a full disk: GitHub will not send the event again. */
+const MOST_UNEXPECTED_ATTEMPTS = 6;
 const FIRST_DELAY_MS = 2000;
 const LONGEST_DELAY_MS = 5 * 60 * 1000;
 /** How long a repository that another process holds is left to it. */
@@ -68,7 +70,7 @@ async function postponeOrEnd(
   error: unknown,
 ): Promise<void> {
   const stored = storedError(error);
-  const final = !stored.retryable || delivery.attempt + 1 >= MOST_ATTEMPTS;
+  const final = delivery.attempt + 1 >= mostAttempts(error);
   log[final ? 'error' : 'warn'](
     { delivery: delivery.id, error: stored },
     `Reading a delivery failed: ${stored.message}`,
@@ -81,4 +83,9 @@ async function postponeOrEnd(
       ? closeDelivery(tx, delivery.id, 'dead', stored.message)
       : postponeDelivery(tx, delivery.id, dueAt, stored.message),
   );
+}
+
+function mostAttempts(error: unknown): number {
+  if (!(error instanceof HastenError)) return MOST_UNEXPECTED_ATTEMPTS;
+  return error.retryable ? MOST_ATTEMPTS : 1;
 }

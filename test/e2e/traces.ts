@@ -16,8 +16,12 @@ async function docker(...args: readonly string[]): Promise<readonly string[]> {
 
 /** Containers of an installation, and its volumes that belong to a run (caches of trees and dependencies stay). */
 export async function sandboxLeftovers(dataDir: string): Promise<readonly string[]> {
-  const owner = readFileSync(join(dataDir, 'installation-id'), 'utf8').trim();
-  return leftoversOf(owner);
+  return leftoversOf(ownerOf(dataDir));
+}
+
+/** The id by which an installation labels what it makes. */
+export function ownerOf(dataDir: string): string {
+  return readFileSync(join(dataDir, 'installation-id'), 'utf8').trim();
 }
 
 /** The same by the owner's label. */

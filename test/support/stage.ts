@@ -84,7 +84,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     HASTEN_ALLOWED_ACCOUNTS: 'acme',
     HASTEN_WRITE_PAUSE_MS: '0',
     NODE_ENV: 'production',
-    ...inherited(),
+    ...inheritedEnvironment(),
     ...modelEnv,
     ...options.env,
   };
@@ -121,7 +121,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /** What of this process's environment the service needs to reach the engine, the registry and its image. */
-function inherited(): Record<string, string> {
+export function inheritedEnvironment(): Record<string, string> {
   const names = [
     'DOCKER_HOST',
     'HASTEN_SANDBOX_IMAGE',
