@@ -10,7 +10,7 @@ import type { LogEntry, Stage } from '../support/stage.js';
 import { waitFor } from './support.js';
 
 const OWNER = 'acme';
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 /** One more repository on the stage; gives `owner/name`. */
 export async function addRepository(

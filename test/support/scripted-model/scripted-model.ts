@@ -50,6 +50,7 @@ export interface ScriptedModel {
   fail(...faults: readonly ModelFault[]): void;
   /** Changes the script from the next request on. */
   play(script: ModelScript): void;
+  /** Also for an endpoint that goes away for good; a second time does nothing. */
   close(): Promise<void>;
 }
 
@@ -101,6 +102,7 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
     ...delay,
   });
   await mock.start();
+  let open = true;
   return {
     baseUrl: `http://127.0.0.1:${mock.port}/v1`,
     port: mock.port,
@@ -111,7 +113,11 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
     play: (next) => {
       script = next;
     },
-    close: () => mock.stop(),
+    close: async () => {
+      if (!open) return;
+      open = false;
+      await mock.stop();
+    },
   };
 }
 
