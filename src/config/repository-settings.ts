@@ -69,8 +69,9 @@ function merge(
   ceilings: RepositoryCeilings,
 ): RepositorySettings {
   const entry = file?.entry ?? file?.benchmark?.entry ?? detected.entry;
+  const installMs = milliseconds(file?.timeouts?.install) ?? ceilings.timeouts.installMs;
   return {
-    install: installOf(file, detected.install),
+    install: { ...installOf(file, detected.install), timeoutMs: installMs },
     build: file?.build ?? detected.build,
     test: file?.test ?? detected.test,
     benchmark: benchmarkOf(file, entry),
@@ -81,7 +82,7 @@ function merge(
     approval: file?.approval ?? 'auto',
     budgetUsd: file?.budget ?? ceilings.budgetUsd,
     timeouts: {
-      installMs: milliseconds(file?.timeouts?.install) ?? ceilings.timeouts.installMs,
+      installMs,
       buildMs: milliseconds(file?.timeouts?.build) ?? ceilings.timeouts.buildMs,
       testMs: milliseconds(file?.timeouts?.test) ?? ceilings.timeouts.testMs,
       measureMs: milliseconds(file?.timeouts?.measure) ?? ceilings.timeouts.measureMs,

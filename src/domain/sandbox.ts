@@ -14,6 +14,8 @@ export interface InstallSpec {
   readonly packageManager: 'npm' | 'pnpm' | 'yarn' | 'none';
   /** Overrides the package manager's own frozen install; null for the default. */
   readonly command: string | null;
+  /** Milliseconds that installing may take; the adapter's own limit when left out. */
+  readonly timeoutMs?: number;
 }
 
 export interface WorkspaceSpec {

@@ -84,7 +84,7 @@ export function createDependencyLayers(deps: DependencyLayersDeps): DependencyLa
           }
           const mounts = [volumeMount(site, '/ws'), volumeMount(scratch, CACHE_MOUNT)];
           await install(deps, run, plan, mounts, signal);
-          if (plan.rebuild !== null) await rebuild(deps, run, plan.rebuild, mounts, signal);
+          if (plan.rebuild !== null) await rebuild(deps, run, plan, plan.rebuild, mounts, signal);
           // The upper directory may be changed only after the last mount over it is gone.
           if (mode === 'overlay') await volumes.remove(site);
           await keepModules(deps, run, name, mode === 'overlay' ? null : site, signal);
@@ -120,7 +120,7 @@ async function install(
         argv: [...SHIM, ...plan.install],
         env: ENVIRONMENT,
         mounts: [...mounts, egress],
-        timeoutMs: deps.limits.installTimeoutMs,
+        timeoutMs: plan.timeoutMs ?? deps.limits.installTimeoutMs,
         memoryBytes: deps.limits.installMemoryBytes,
       },
       signal,
@@ -137,6 +137,7 @@ async function install(
 async function rebuild(
   deps: DependencyLayersDeps,
   run: string,
+  plan: DependencyPlan,
   argv: readonly string[],
   mounts: readonly MountSettings[],
   signal: AbortSignal,
@@ -149,7 +150,7 @@ async function rebuild(
       argv,
       env: ENVIRONMENT,
       mounts,
-      timeoutMs: deps.limits.installTimeoutMs,
+      timeoutMs: plan.timeoutMs ?? deps.limits.installTimeoutMs,
       memoryBytes: deps.limits.installMemoryBytes,
     },
     signal,

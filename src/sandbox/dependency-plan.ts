@@ -14,6 +14,8 @@ export interface DependencyPlan {
   /** Runs install scripts without network, or null when no package has any. */
   readonly rebuild: readonly string[] | null;
   readonly allowed: ReadonlySet<string> | null;
+  /** Milliseconds for each of the two; null for the adapter's limit. */
+  readonly timeoutMs: number | null;
 }
 
 export interface DependencyQuestion {
@@ -57,6 +59,7 @@ export async function planDependencies(question: DependencyQuestion): Promise<De
     install: installArgv(packageManager, command),
     rebuild: command === null && facts.hasInstallScripts ? rebuildArgv(packageManager) : null,
     allowed: facts.packages,
+    timeoutMs: question.install.timeoutMs ?? null,
   };
 }
 
