@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 import { ceilingsOf } from './config/repository-ceilings.js';
 import { readRepositorySettings } from './config/repository-settings.js';
 import type { ServiceSettings } from './config/service-settings.js';
+import { storedError } from './domain/errors.js';
+import type { Sandbox } from './domain/sandbox.js';
 import { Engine } from './engine/engine.js';
 import { createGithubAccess, type GithubAccess } from './ingress/github-access.js';
 import { GithubDeliveryReader } from './ingress/github-delivery-reader.js';
@@ -176,26 +178,24 @@ function createParts(
   };
 }
 
-async function reapLeftovers(
-  database: Database,
-  sandbox: ReturnType<typeof createDockerSandbox>,
-  log: Logger,
-): Promise<void> {
+async function reapLeftovers(database: Database, sandbox: Sandbox, log: Logger): Promise<void> {
   const active = await database.tx((tx) =>
     tx.all<{ run_id: string }>("select run_id from run where status = 'active'"),
   );
+  const health = await sandbox.check();
+  if (!health.ok) return log.warn(`The sandbox is not ready, and runs wait: ${health.detail}.`);
   try {
     const removed = await sandbox.reap(active.map((row) => row.run_id));
     if (removed > 0) log.info({ removed }, `Removed ${removed} leftovers of an earlier process.`);
   } catch (error) {
-    log.warn({ error }, 'The sandbox engine does not answer; runs wait until it does.');
+    log.warn({ error: storedError(error) }, 'Leftovers of an earlier process could not be removed.');
   }
 }
 
 async function checkHealth(
   database: Database,
   access: GithubAccess,
-  sandbox: ReturnType<typeof createDockerSandbox>,
+  sandbox: Sandbox,
   settings: ServiceSettings,
 ): Promise<HealthReport> {
   const docker = await sandbox.check();
