@@ -1,18 +1,15 @@
 /** `hasten run`: one run of a local git repository through the same machine and stations, without GitHub. */
-import { execFile } from 'node:child_process';
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { ceilingsOf } from './config/repository-ceilings.js';
 import { readRepositorySettings } from './config/repository-settings.js';
 import type { ServiceSettings } from './config/service-settings.js';
 import type { DeliveryReader } from './domain/delivery.js';
 import { storedError, UserError } from './domain/errors.js';
 import type { Log } from './domain/log.js';
-import type { RepositoryRef } from './domain/repository.js';
 import type { RunRecord } from './domain/run.js';
 import type { Trigger } from './domain/trigger.js';
 import type { Applied } from './engine/apply-event.js';
@@ -21,6 +18,7 @@ import { runIdOf } from './engine/run-id.js';
 import { installationId } from './installation.js';
 import { LEDGER_MIGRATIONS } from './ledger/ledger-schema.js';
 import { SqlLedger } from './ledger/sql-ledger.js';
+import { localRepository, localTrigger, tellUncommitted } from './local-repository.js';
 import { createLocalPublisher } from './publisher/local-publisher.js';
 import { createDockerSandbox } from './sandbox/docker-sandbox.js';
 import { createGitMirror } from './sandbox/git-mirror.js';
@@ -33,7 +31,6 @@ import { SqlModelJournal } from './store/sql-model-journal.js';
 import { SqlMoney } from './store/sql-money.js';
 import { openSqlite } from './store/sqlite-database.js';
 
-const run = promisify(execFile);
 const HOUR_MS = 60 * 60 * 1000;
 /** For a station to let go of what it does after an interruption. */
 const INTERRUPT_GRACE_MS = 4000;
@@ -207,62 +204,5 @@ export class InterruptedError extends Error {
   constructor() {
     super('Interrupted; no branch was left.');
     this.name = 'InterruptedError';
-  }
-}
-
-/** The run starts from the commit, as a reviewer would see it, never from what lies about in the working tree. */
-async function tellUncommitted(repository: RepositoryRef, commit: string, log: Log): Promise<void> {
-  const status = ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no'];
-  const changed = (await git(repository.cloneUrl, ['--no-optional-locks', ...status])) !== '';
-  if (!changed) return;
-  log.warn(
-    { commit },
-    `The working tree has uncommitted changes; they are left alone, and only the commit ${commit.slice(0, 12)} (HEAD) is looked at.`,
-  );
-}
-
-async function localRepository(directory: string): Promise<RepositoryRef> {
-  const root = await git(resolve(directory), ['rev-parse', '--show-toplevel']);
-  const branch = await git(root, ['rev-parse', '--abbrev-ref', 'HEAD']);
-  return {
-    id: `local-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`,
-    owner: basename(dirname(root)) || 'local',
-    name: basename(root),
-    installationId: null,
-    defaultBranch: branch === 'HEAD' ? 'main' : branch,
-    cloneUrl: root,
-  };
-}
-
-async function localTrigger(repository: RepositoryRef, issue: string): Promise<Trigger> {
-  const baseCommit = await git(repository.cloneUrl, ['rev-parse', 'HEAD']);
-  const [title = '', ...body] = issue.split('\n');
-  const at = Date.now();
-  return {
-    id: `local:${repository.id}:${at}`,
-    source: 'local',
-    repository,
-    issueNumber: null,
-    title: title.trim(),
-    body: body.join('\n').trim(),
-    hint: null,
-    actor: 'local',
-    outsideText: false,
-    baseCommit,
-    requestedAt: at,
-    collapseKey: 'local',
-  };
-}
-
-async function git(directory: string, args: readonly string[]): Promise<string> {
-  try {
-    const { stdout } = await run('git', ['-C', directory, ...args], { timeout: 30_000 });
-    return stdout.trim();
-  } catch (cause) {
-    throw new UserError({
-      code: 'NOT_A_REPOSITORY',
-      message: `${directory} is not a git repository with at least one commit (git ${args.join(' ')} failed). Give the folder of one with --repo.`,
-      cause,
-    });
   }
 }

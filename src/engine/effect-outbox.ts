@@ -85,13 +85,16 @@ export async function intend(tx: Transaction, effect: NewEffect): Promise<void> 
   );
 }
 
-/** The oldest open effect of each repository and lane that is due, and not held back by an earlier one of its lane. */
+/**
+ * The oldest open effect of each repository and lane that is due, and not held back by an earlier one of its lane.
+ * Clean-up holds nothing back: it waits for a Docker engine that is away, and answers to people must not.
+ */
 export async function dueEffects(tx: Transaction, at: number): Promise<readonly EffectRow[]> {
   return tx.all<EffectRow>(
     `select ${COLUMNS} from effect e
      where status = 'pending' and due_at <= ? and not exists (
        select 1 from effect o where o.repository_id = e.repository_id and o.lane = e.lane
-         and o.status in ('pending', 'inflight') and (o.rev < e.rev or (o.rev = e.rev and o.n < e.n)))
+         and o.kind <> 'discard' and o.status in ('pending', 'inflight') and (o.rev < e.rev or (o.rev = e.rev and o.n < e.n)))
      order by created_at`,
     [at],
   );

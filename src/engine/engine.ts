@@ -13,6 +13,7 @@ import { dueEffects, reopenInflight, unappliedResults } from './effect-outbox.js
 import { handleDelivery } from './handle-delivery.js';
 import { LEASE_MS, Leases } from './leases.js';
 import { performEffect } from './perform-effect.js';
+import { REST_MS, Resting } from './resting.js';
 
 export interface EngineOptions {
   readonly database: Database;
@@ -34,9 +35,6 @@ export interface EngineOptions {
 /** How often everything due is looked for even if nothing woke the engine, milliseconds. */
 const SWEEP_MS = 500;
 
-/** How long what failed unexpectedly is left alone. */
-const REST_MS = 10_000;
-
 type Slot = 'work' | 'tell' | 'deliveries';
 
 interface Running {
@@ -49,8 +47,7 @@ interface Running {
 export class Engine {
   private readonly leases: Leases;
   private readonly running = new Map<string, Running>();
-  /** Until when a key is left alone, epoch milliseconds. */
-  private readonly resting = new Map<string, number>();
+  private readonly resting: Resting;
   private sweep: NodeJS.Timeout | null = null;
   private renewal: NodeJS.Timeout | null = null;
   private pumping: Promise<void> | null = null;
@@ -59,6 +56,7 @@ export class Engine {
 
   constructor(private readonly options: EngineOptions) {
     this.leases = new Leases(options.database, options.owner);
+    this.resting = new Resting(options.now);
   }
 
   /** Takes over what a dead predecessor left and begins to work. */
@@ -156,7 +154,7 @@ export class Engine {
   private async passDeadline(deadline: DueDeadline): Promise<void> {
     const { name, repositoryId, rev } = deadline;
     const key = `deadline:${repositoryId}:${name}:${rev}`;
-    if (this.isResting(key)) return;
+    if (this.resting.has(key)) return;
     try {
       const event = { type: 'DEADLINE_PASSED', name } as const;
       await this.apply(repositoryId, event, `tm:${name}:${rev}`, (tx) => consumeDeadline(tx, deadline));
@@ -170,16 +168,8 @@ export class Engine {
     return [...this.running.values()].some((task) => task.slot === 'work' && task.run === runId);
   }
 
-  private isResting(key: string): boolean {
-    const until = this.resting.get(key);
-    if (until === undefined || until > this.options.now()) return until !== undefined;
-    this.resting.delete(key);
-    return false;
-  }
-
-  /** What failed unexpectedly is left alone for a while, or it would be tried again in a hot loop. */
   private rest(key: string, error: unknown): void {
-    this.resting.set(key, this.options.now() + REST_MS);
+    this.resting.add(key);
     this.options.log.error(
       { key, error: storedError(error), stack: error instanceof Error ? error.stack : undefined },
       `Handling ${key} failed; it is tried again in ${REST_MS / 1000} s.`,
@@ -190,7 +180,7 @@ export class Engine {
     { key, slot, run }: { readonly key: string; readonly slot: Slot; readonly run: string | null },
     task: (signal: AbortSignal) => Promise<void>,
   ): void {
-    if (this.stopping || this.running.has(key) || this.isResting(key)) return;
+    if (this.stopping || this.running.has(key) || this.resting.has(key)) return;
     const busy = [...this.running.values()].filter((running) => running.slot === slot).length;
     if (busy >= this.options.concurrency[slot]) return;
     const abort = new AbortController();

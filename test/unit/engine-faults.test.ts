@@ -3,6 +3,7 @@ import type { Delivery, DeliveryReader } from '../../src/domain/delivery.js';
 import type { Effect, EffectKind, Stations } from '../../src/domain/effect.js';
 import { PeerError } from '../../src/domain/errors.js';
 import type { MachineEvent } from '../../src/domain/event.js';
+import type { Trigger } from '../../src/domain/trigger.js';
 import { Engine } from '../../src/engine/engine.js';
 import { LEASE_MS } from '../../src/engine/leases.js';
 import { type Database, migrate, type Transaction } from '../../src/store/database.js';
@@ -62,10 +63,11 @@ async function startEngine(rig: Rig = {}, onDatabase?: Database) {
       return behaviour === undefined ? (HAPPY[kind] ?? null) : behaviour(effect, context.signal);
     },
   });
+  const triggers = new Map<string, Trigger>();
   const reader: DeliveryReader = {
-    read: async () => {
+    read: async ({ id }) => {
       reads += 1;
-      return { kind: 'trigger', trigger: sampleTrigger() };
+      return { kind: 'trigger', trigger: triggers.get(id) ?? sampleTrigger() };
     },
   };
   const clock = rig.clock ?? { now: Date.now() };
@@ -89,20 +91,23 @@ async function startEngine(rig: Rig = {}, onDatabase?: Database) {
   await engine.start();
   const limits = { pendingPerRepository: 50, pendingTotal: 100, bucket: { ratePerSecond: 10, burst: 10 } };
   const inbox = new SqlInbox(database, limits, () => engine.wake());
-  const deliver = () => inbox.store(delivery(clock.now));
+  const deliver = (id = 'g-1', trigger = sampleTrigger()) => {
+    triggers.set(id, trigger);
+    return inbox.store(delivery(id, clock.now));
+  };
   return { engine, database, calls, states, errors, clock, deliver, reads: () => reads };
 }
 
-function delivery(receivedAt: number): Delivery {
+function delivery(id: string, receivedAt: number): Delivery {
   return {
-    id: 'g-1',
+    id,
     source: 'github',
     event: 'issues',
     action: 'labeled',
     repositoryId: '101',
     installationId: 7,
     body: '{}',
-    bodyHash: 'hash',
+    bodyHash: `hash of ${id}`,
     receivedAt,
   };
 }
@@ -310,5 +315,19 @@ describe('an engine among faults', () => {
     expect(await database.tx((tx) => tx.get("select 1 as open from effect where status = 'inflight'"))).toBe(
       undefined,
     );
+  });
+
+  it('answers people while the clean-up of an ended run waits for its engine', async () => {
+    const { deliver, calls, states } = await startEngine({
+      behaviours: {
+        discard: async () => {
+          throw new PeerError({ code: 'DOCKER_UNAVAILABLE', message: 'away' });
+        },
+      },
+    });
+    await deliver();
+    await until(() => states.at(-1) === 'listening' && count(calls, 'discard') === 1);
+    await deliver('g-2', sampleTrigger({ id: 'gh:2', issueNumber: 14, collapseKey: 'issue:14' }));
+    await until(() => count(calls, 'acknowledge') === 2 && count(calls, 'report') === 2);
   });
 });
