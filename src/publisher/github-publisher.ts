@@ -47,10 +47,7 @@ function acknowledgeStation(deps: GithubPublisherDeps): Station<'acknowledge'> {
   return async (effect, context) => {
     const { run, state } = effect.payload;
     const access = await open(deps, effect, ISSUES, context);
-    const issueNumber =
-      run.issueNumber ??
-      run.trigger.issueNumber ??
-      (await ensureTrackingIssue(access, run, effect.repository));
+    const issueNumber = await issueOf(access, effect);
     await reactToIssue(access, issueNumber);
     const spentUsd = await deps.money.spentByRun(run.id);
     const body = statusText({ run, state, spentUsd, at: context.now() });
@@ -77,15 +74,16 @@ function askApprovalStation(deps: GithubPublisherDeps): Station<'ask-approval'> 
     const { run } = effect.payload;
     const spentUsd = await deps.money.spentByRun(run.id);
     const body = approvalText({ run, spentUsd, key: effect.key });
-    if (body === null || run.issueNumber === null) return null;
+    if (body === null) return null;
     const access = await open(deps, effect, ISSUES, context);
+    const issueNumber = await issueOf(access, effect);
     await ensureComment(access, {
-      issueNumber: run.issueNumber,
+      issueNumber,
       body,
       marker: markerOf(effect.key),
       notBefore: effect.createdAt,
     });
-    context.progress(`asked for approval on issue #${run.issueNumber}`);
+    context.progress(`asked for approval on issue #${issueNumber}`);
     return null;
   };
 }
@@ -93,13 +91,11 @@ function askApprovalStation(deps: GithubPublisherDeps): Station<'ask-approval'> 
 function reportStation(deps: GithubPublisherDeps): Station<'report'> {
   return async (effect, context) => {
     const { run } = effect.payload;
-    const issueNumber = run.issueNumber ?? run.trigger.issueNumber;
-    if (issueNumber !== null) {
-      const access = await open(deps, effect, ISSUES, context);
-      const spentUsd = await deps.money.spentByRun(run.id);
-      const body = reportText({ run, spentUsd, at: effect.createdAt });
-      await upsertComment(access, { ...statusComment(run, issueNumber), body });
-    }
+    const access = await open(deps, effect, ISSUES, context);
+    const issueNumber = await issueOf(access, effect);
+    const spentUsd = await deps.money.spentByRun(run.id);
+    const body = reportText({ run, spentUsd, at: effect.createdAt });
+    await upsertComment(access, { ...statusComment(run, issueNumber), body });
     return { type: 'REPORTED' };
   };
 }
@@ -138,6 +134,17 @@ function makeReadyStation(deps: GithubPublisherDeps): Station<'make-ready'> {
     });
     return null;
   };
+}
+
+/**
+ * The issue that a run is told on. An alert's is looked up (and made where it is missing) as long as the record of the
+ * run does not know it: a run may pause or end before its acknowledgement has come back.
+ */
+async function issueOf(
+  access: RepositoryAccess,
+  { payload: { run }, repository }: Effect<'acknowledge' | 'ask-approval' | 'report'>,
+): Promise<number> {
+  return run.issueNumber ?? run.trigger.issueNumber ?? (await ensureTrackingIssue(access, run, repository));
 }
 
 function statusComment(run: RunRecord, issueNumber: number) {
