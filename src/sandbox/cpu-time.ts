@@ -8,14 +8,19 @@ const Stats = z.looseObject({
   cpu_stats: z.looseObject({ cpu_usage: z.looseObject({ total_usage: z.number() }) }),
 });
 
-/** Where the cgroupfs and systemd drivers put a container, for cgroup v1 and v2. `id` is the full container id. */
-export function cpuTimeFiles(id: string): readonly string[] {
+/** Where the cgroupfs and systemd drivers put a file of a container, for cgroup v1 and v2. `id` is the full container id. */
+export function cgroupFiles(id: string, v1: string, v2 = v1): readonly string[] {
   const places = [`docker/${id}`, `system.slice/docker-${id}.scope`];
   return places.flatMap((place) => [
-    `/sys/fs/cgroup/cpuacct/${place}/cpuacct.usage`,
-    `/sys/fs/cgroup/cpu,cpuacct/${place}/cpuacct.usage`,
-    `/sys/fs/cgroup/${place}/cpu.stat`,
+    `/sys/fs/cgroup/cpuacct/${place}/${v1}`,
+    `/sys/fs/cgroup/cpu,cpuacct/${place}/${v1}`,
+    `/sys/fs/cgroup/${place}/${v2}`,
   ]);
+}
+
+/** Files that may hold the CPU time of a container. */
+export function cpuTimeFiles(id: string): readonly string[] {
+  return cgroupFiles(id, 'cpuacct.usage', 'cpu.stat');
 }
 
 /** CPU microseconds from `cpuacct.usage` (one number, nanoseconds) or `cpu.stat` (a line `usage_usec N`); null for other text. */

@@ -2,7 +2,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import { z } from 'zod';
 import { PeerError } from '../domain/errors.js';
 import type { CommandResult, MeasurementArm } from '../domain/sandbox.js';
 import type { Admission } from './admission.js';
@@ -12,6 +11,7 @@ import { DEFAULT_OUTPUT_BYTES, exitVerdict, killContainer, removeContainer } fro
 import { createCpuClock } from './cpu-time.js';
 import { engineCall, engineError } from './engine-errors.js';
 import { createFrameDemultiplexer } from './frame-demultiplexer.js';
+import { createProcessList } from './process-list.js';
 
 export interface ArmDeps {
   readonly docker: Docker;
@@ -36,11 +36,6 @@ const RESTING_PROCESSES = 2;
 const REAPING_MS = 1000;
 const REAPING_POLL_MS = 50;
 
-const Top = z.looseObject({
-  Titles: z.array(z.string()),
-  Processes: z.array(z.array(z.string())).nullable(),
-});
-
 /** Wraps a started container; the processes that stand in it before the first exec are its own. */
 export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementArm> {
   const { container } = deps;
@@ -55,7 +50,8 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
     deps.signal.throwIfAborted();
     if (gone !== null) throw armGone(gone);
   };
-  const processIds = () => engineCall('list the processes of an arm', () => listProcesses(container));
+  const processes = await createProcessList(container);
+  const processIds = () => engineCall('list the processes of an arm', () => processes.read());
   const resting = new Set(await settle(processIds, (found) => found.length >= RESTING_PROCESSES));
   const leftovers = async () => (await processIds()).filter((id) => !resting.has(id));
 
@@ -92,13 +88,6 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
       await removeContainer(container);
     },
   };
-}
-
-/** Process ids as the host sees them. */
-async function listProcesses(container: Docker.Container): Promise<readonly string[]> {
-  const top = Top.parse(await container.top());
-  const column = top.Titles.indexOf('PID');
-  return (top.Processes ?? []).map((fields) => fields[column] ?? '');
 }
 
 /** Asks until the answer is as wanted or the time is up; gives the last answer. */
