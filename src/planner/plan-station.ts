@@ -5,6 +5,7 @@ import { UserError } from '../domain/errors.js';
 import type { MachineEvent } from '../domain/event.js';
 import type { Lesson } from '../domain/lesson.js';
 import type { Benchmark } from '../domain/plan.js';
+import { createBaseFiles } from './base-files.js';
 import { type PlanWithBenchmark, planOf, planWithBenchmarkSchema, reasonSchema } from './plan-shape.js';
 import type { PlannerDeps } from './planner-deps.js';
 import { openSession, type PlannerSession, talk } from './planner-session.js';
@@ -25,11 +26,14 @@ export function createPlanStation(deps: PlannerDeps): Station<'plan'> {
     const baseline = given === null ? null : await tryBaseline(deps, effect, context, session, given);
     const entry = session.settings.entry;
     const lessons = await findLessons(deps, effect);
+    const { toolResultBytes } = deps.limits;
+    const { baseCommit } = session.run.trigger;
+    const base = createBaseFiles(deps.mirror, effect.repository, baseCommit, toolResultBytes);
     return talk<PlanEvent>(deps, session, context, {
       system: planSystem(session.settings),
       task: planTask(session.run, { baseline, benchmark: given, entry, lessons }),
       tools: [
-        ...readTools(session.shell, deps.limits.toolResultBytes),
+        ...readTools(session.shell, toolResultBytes, base),
         finishPlan((fields) => freeze(deps, effect, context, session, given, fields)),
         nothingToGain(),
       ],

@@ -1,6 +1,7 @@
-/** Tools that look but never touch: list, read and search, run in the sandbox on a read-only workspace. */
+/** Tools that look but never touch: list, read and search, in the sandbox on a read-only workspace or in the base commit itself. */
 import { z } from 'zod';
 import type { CommandResult } from '../domain/sandbox.js';
+import type { BaseFiles } from './base-files.js';
 import { defineTool, result, type Tool } from './tool.js';
 import { workspacePath } from './workspace-path.js';
 import { READ_FILE } from './workspace-scripts.js';
@@ -27,8 +28,15 @@ const searchSchema = z.object({
   ignore_case: z.boolean().optional(),
 });
 
-/** The three reading tools over one workspace. `outputBytes` bounds what one call returns. */
-export function readTools(shell: WorkspaceShell, outputBytes: number): readonly Tool[] {
+/**
+ * The three reading tools over one workspace. `outputBytes` bounds what one call returns. With `base` the workspace is the
+ * untouched base commit, and what the commit holds is read from it without a container.
+ */
+export function readTools(
+  shell: WorkspaceShell,
+  outputBytes: number,
+  base: BaseFiles | null = null,
+): readonly Tool[] {
   const bounds = { timeoutMs: TIMEOUT_MS, outputBytes, readOnlyWorkspace: true };
   const list = defineTool({
     name: 'list_files',
@@ -36,6 +44,8 @@ export function readTools(shell: WorkspaceShell, outputBytes: number): readonly 
     schema: listSchema,
     subject: (input) => input.path ?? '',
     run: async (input) => {
+      const known = await base?.list(input.path ?? '.');
+      if (typeof known === 'string') return result(known);
       const argv = [
         'git',
         '-c',
@@ -58,6 +68,8 @@ export function readTools(shell: WorkspaceShell, outputBytes: number): readonly 
     run: async (input) => {
       const first = input.start_line ?? 1;
       const last = Math.min(input.end_line ?? Number.MAX_SAFE_INTEGER, first + MAX_LINES - 1);
+      const known = await base?.read(input.path, first, last);
+      if (typeof known === 'string') return result(known);
       const options = { readOnly: true, timeoutMs: TIMEOUT_MS, outputBytes };
       return result(said(await shell.script(READ_FILE, { path: input.path, first, last }, options), 'empty'));
     },

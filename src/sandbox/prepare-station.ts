@@ -19,9 +19,11 @@ export interface PrepareStationDeps {
   readonly readSettings: (source: SettingsSource) => Promise<RepositorySettings>;
 }
 
+/** The planner asks for a workspace of exactly this kind; another one would only be made a second time. */
+const PLANNED_WORKSPACE = 'plan';
 const SETTINGS_FILE = '.github/hasten.yml';
 
-/** Answers PREPARED. Builds the base's workspace, so that dependencies are there before a model is paid. Throws UserError on settings and `INSTALL_FAILED`, PeerError on fetching and Docker. */
+/** Answers PREPARED. Makes the workspace that planning sees, so that dependencies are there before a model is paid. Throws UserError on settings and `INSTALL_FAILED`, PeerError on fetching and Docker. */
 export function createPrepareStation(deps: PrepareStationDeps): Station<'prepare'> {
   const { mirror, sandbox } = deps;
   return async (effect, context) => {
@@ -41,8 +43,16 @@ export function createPrepareStation(deps: PrepareStationDeps): Station<'prepare
         ? 'laying out the files'
         : `installing dependencies with ${install.packageManager}`,
     );
-    const base = { run: run.id, name: 'base', repository, baseCommit, tree: null, install };
-    const workspace = await sandbox.prepare(base, context.signal);
+    const plan = {
+      run: run.id,
+      name: PLANNED_WORKSPACE,
+      repository,
+      baseCommit,
+      tree: null,
+      install,
+      git: true,
+    };
+    const workspace = await sandbox.prepare(plan, context.signal);
     context.progress(
       workspace.dependenciesCached ? 'workspace ready' : 'workspace ready, dependencies installed',
     );

@@ -104,7 +104,14 @@ describe('the prepare station', () => {
     expect((await sources[0]?.read('index.js'))?.toString()).toBe('1\n');
     expect(await sources[0]?.read('missing')).toBeNull();
     expect(fakes.prepared).toMatchObject([
-      { run: 'run1', name: 'base', baseCommit: BASE_COMMIT, tree: null, install: { packageManager: 'npm' } },
+      {
+        run: 'run1',
+        name: 'plan',
+        git: true,
+        baseCommit: BASE_COMMIT,
+        tree: null,
+        install: { packageManager: 'npm' },
+      },
     ]);
     expect(at.lines).toHaveLength(3);
   });
