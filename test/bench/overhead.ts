@@ -122,8 +122,7 @@ async function repeat(wanted: number, tell: (line: string) => void): Promise<rea
     return repetitions;
   } finally {
     await stage.close();
-    if (process.env.KEEP) console.error(folder);
-    else rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
