@@ -5,6 +5,7 @@ import type { ModelJournal, Money } from './domain/money.js';
 import type { SourceMirror } from './domain/repository.js';
 import type { Sandbox } from './domain/sandbox.js';
 import { createBenchmarkTrial } from './evaluator/benchmark-trial.js';
+import { createBuiltWorkspaces } from './evaluator/built-workspaces.js';
 import { createEvaluateStation } from './evaluator/evaluate-station.js';
 import { createRecordFateStation, createRememberStation } from './ledger/ledger-stations.js';
 import { createExecuteStation } from './planner/execute-station.js';
@@ -30,6 +31,7 @@ export interface StationParts {
 
 export function createStations(parts: StationParts): Stations {
   const { sandbox, mirror, ledger, money } = parts;
+  const built = createBuiltWorkspaces();
   const planner: PlannerDeps = {
     sandbox,
     mirror,
@@ -37,7 +39,7 @@ export function createStations(parts: StationParts): Stations {
     money,
     journal: parts.journal,
     model: parts.model,
-    benchmarkTrial: createBenchmarkTrial({ sandbox }),
+    benchmarkTrial: createBenchmarkTrial({ sandbox, built }),
     limits: DEFAULT_LIMITS,
   };
   return {
@@ -46,7 +48,7 @@ export function createStations(parts: StationParts): Stations {
     plan: createPlanStation(planner),
     execute: createExecuteStation(planner),
     recover: createRecoverStation(planner),
-    evaluate: createEvaluateStation({ sandbox, mirror, now: parts.now }),
+    evaluate: createEvaluateStation({ sandbox, mirror, built, now: parts.now }),
     remember: createRememberStation({ ledger, money }),
     'record-fate': createRecordFateStation({ ledger }),
     discard: async (effect) => {

@@ -1,5 +1,6 @@
 /** The three containers of a measurement: opened together, renewed for a confirmation, always closed. */
 import type { MeasurementArm, Sandbox, Workspace } from '../domain/sandbox.js';
+import { allSettled } from './all-settled.js';
 import type { ArmName } from './observation.js';
 
 export type Arms = Readonly<Record<ArmName, MeasurementArm>>;
@@ -32,9 +33,12 @@ export function createArmSession(
   return {
     async renew() {
       await close();
-      const base = await open(workspaces.base);
-      const patch = await open(workspaces.patch);
-      return { base, patch, copy: await open(workspaces.copy) };
+      const [base, patch, copy] = await allSettled([
+        open(workspaces.base),
+        open(workspaces.patch),
+        open(workspaces.copy),
+      ]);
+      return { base, patch, copy };
     },
     close,
   };

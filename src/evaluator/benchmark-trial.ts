@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BenchmarkTrial } from '../domain/evaluation.js';
 import type { CommandResult, Sandbox, Workspace } from '../domain/sandbox.js';
-import { buildWorkspace } from './build-step.js';
-import { prepareWorkspace } from './evaluation-context.js';
+import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
@@ -19,6 +18,8 @@ export interface BenchmarkTrialDeps {
   readonly sandbox: Sandbox;
   /** Milliseconds of one process of the benchmark; default 60 000. */
   readonly timeoutMs?: number;
+  /** Shared with the evaluation, which then need not build the base again; default one of its own. */
+  readonly built?: BuiltWorkspaces;
 }
 
 export interface BaselineRequest {
@@ -40,13 +41,13 @@ export interface WorkloadBaseline {
 
 /** Makes the port for planning. The trial's workspace is the evaluation's `base`, so its making is not lost. */
 export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
+  const built = deps.built ?? createBuiltWorkspaces();
   return async (request, signal) => {
     const { sandbox } = deps;
     const context = { ...request, sandbox };
     const { benchmark, settings } = request;
     try {
-      const workspace = await prepareWorkspace(context, 'base', null, signal);
-      await buildWorkspace(context, workspace, 'base', signal);
+      const workspace = await builtBase(context, 'base', built, signal);
       const workloads = await measureBaseline({
         sandbox,
         workspace,
@@ -75,7 +76,8 @@ export async function measureBaseline(request: BaselineRequest): Promise<readonl
       'base',
     );
   };
-  const [first, second] = [await checksum(), await checksum()];
+  // Not timed, so that they may run side by side.
+  const [first, second] = await Promise.all([checksum(), checksum()]);
   if (first.checksum !== second.checksum) {
     throw new StepFailed({
       code: 'CHECKSUM_NOT_REPEATABLE',

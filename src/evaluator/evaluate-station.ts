@@ -6,12 +6,15 @@ import type { EvaluationFailed, EvaluationPassed, Measurement } from '../domain/
 import type { MachineEvent } from '../domain/event.js';
 import type { SourceMirror } from '../domain/repository.js';
 import type { Sandbox, Workspace } from '../domain/sandbox.js';
+import { allSettled } from './all-settled.js';
 import { createArmSession } from './arm-session.js';
 import { buildWorkspace } from './build-step.js';
+import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
 import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
 import { withCpus } from './measurement-lock.js';
 import { confirm, expectFaster, measureToVerdict } from './measurement-step.js';
+import type { ArmName } from './observation.js';
 import { checkSameOutput } from './output-step.js';
 import { DEFAULT_PATCH_LIMITS } from './patch-policy.js';
 import { checkPolicy } from './policy-step.js';
@@ -25,6 +28,8 @@ export interface EvaluateStationDeps {
   readonly mirror: SourceMirror;
   /** What differs from `DEFAULT_EVALUATE_OPTIONS`. */
   readonly options?: Partial<EvaluateOptions>;
+  /** Shared with the benchmark's trial, which has built the base already; default one of its own. */
+  readonly built?: BuiltWorkspaces;
   /** Seed text of the measurement's order for an effect; default the effect's key. */
   readonly seedFor?: (effectKey: string) => string;
   /** Epoch milliseconds; default the clock of the station's context. */
@@ -45,7 +50,7 @@ export const DEFAULT_EVALUATE_OPTIONS: EvaluateOptions = {
  * changed. Safe to call again: everything is evaluated anew, in the same workspaces.
  */
 export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evaluate'> {
-  const memory = createBaseTestsMemory();
+  const memory = { tests: createBaseTestsMemory(), built: deps.built ?? createBuiltWorkspaces() };
   const seedFor = deps.seedFor ?? ((key) => key);
   return async (effect, called): Promise<MachineEvent> => {
     const station = { ...called, now: deps.now ?? called.now };
@@ -61,21 +66,28 @@ export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evalu
   };
 }
 
+/** What one process keeps from attempt to attempt. */
+interface EvaluationMemory {
+  readonly tests: BaseTestsMemory;
+  readonly built: BuiltWorkspaces;
+}
+
 async function evaluate(
   context: EvaluationContext,
   log: StepLog,
-  memory: BaseTestsMemory,
+  memory: EvaluationMemory,
   seed: string,
 ): Promise<EvaluationPassed> {
   const { station, benchmark, patch } = context;
   await log.run('policy', async () => ({ summary: await checkPolicy(context), value: null }));
-  const built = await log.run('build', () => build(context));
-  await log.run('tests', async () => ({ summary: await checkTests(context, built, memory), value: null }));
-  const copy = await prepareWorkspace(context, 'copy', null, station.signal);
-  await buildWorkspace(context, copy, 'base', station.signal);
+  const built = await log.run('build', () => build(context, memory.built));
+  await log.run('tests', async () => ({
+    summary: await checkTests(context, built, memory.tests),
+    value: null,
+  }));
   const environment = await environmentOf(context.sandbox);
   const measured = await withCpus(environment.cpuset, station.signal, () =>
-    measureInArms(context, log, { ...built, copy }, environment, seed),
+    measureInArms(context, log, built, environment, seed),
   );
   return {
     outcome: 'passed',
@@ -90,24 +102,31 @@ async function evaluate(
   };
 }
 
-type BuiltWorkspaces = { readonly base: Workspace; readonly patch: Workspace };
+type ArmWorkspaces = Readonly<Record<ArmName, Workspace>>;
 
-async function build(context: EvaluationContext) {
+/** Side by side, as far as the sandbox lets; nothing is timed yet. The patch's failure is told before the base's. */
+async function build(context: EvaluationContext, built: BuiltWorkspaces) {
   const { signal, progress } = context.station;
   progress(context.settings.build === null ? 'laying out base and patch' : 'building base and patch');
-  const patch = await prepareWorkspace(context, 'patch', context.patch.tree, signal);
-  await buildWorkspace(context, patch, 'patch', signal);
-  const base = await prepareWorkspace(context, 'base', null, signal);
-  await buildWorkspace(context, base, 'base', signal);
+  const builtPatch = async () => {
+    const workspace = await prepareWorkspace(context, 'patch', context.patch.tree, signal);
+    await buildWorkspace(context, workspace, 'patch', signal);
+    return workspace;
+  };
+  const [patch, base, copy] = await allSettled([
+    builtPatch(),
+    builtBase(context, 'base', built, signal),
+    builtBase(context, 'copy', built, signal),
+  ]);
   const summary =
     context.settings.build === null ? 'The repository has no build command.' : 'Base and patch build.';
-  return { summary, value: { base, patch } };
+  return { summary, value: { base, patch, copy } };
 }
 
 async function measureInArms(
   context: EvaluationContext,
   log: StepLog,
-  workspaces: BuiltWorkspaces & { readonly copy: Workspace },
+  workspaces: ArmWorkspaces,
   environment: Omit<Measurement['environment'], 'load' | 'node'>,
   seed: string,
 ): Promise<Pick<EvaluationPassed, 'measurement' | 'confirmation'>> {
