@@ -1,6 +1,7 @@
 /** The whole service put together: database, engine, stations and ingress, started in the order that loses nothing. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ceilingsOf } from './config/repository-ceilings.js';
 import { readRepositorySettings } from './config/repository-settings.js';
@@ -35,6 +36,7 @@ const HOUR_MS = 60 * 60 * 1000;
 const DEADLINES = { runMs: 3 * HOUR_MS, pauseMs: 7 * 24 * HOUR_MS, pauseWithWaitingMs: 24 * HOUR_MS };
 const CONCURRENCY = { work: 2, tell: 4, deliveries: 4 };
 const MODEL_TIMEOUT_MS = 10 * 60 * 1000;
+const SANDBOX_CHECK_MS = 5000;
 
 export interface Service {
   readonly mode: 'service' | 'setup';
@@ -182,7 +184,7 @@ async function reapLeftovers(database: Database, sandbox: Sandbox, log: Logger):
   const active = await database.tx((tx) =>
     tx.all<{ run_id: string }>("select run_id from run where status = 'active'"),
   );
-  const health = await sandbox.check();
+  const health = await checkSandbox(sandbox);
   if (!health.ok) return log.warn(`The sandbox is not ready, and runs wait: ${health.detail}.`);
   try {
     const removed = await sandbox.reap(active.map((row) => row.run_id));
@@ -192,13 +194,24 @@ async function reapLeftovers(database: Database, sandbox: Sandbox, log: Logger):
   }
 }
 
+/** An engine that takes the question and never answers must hold up neither the start nor `/health`. */
+async function checkSandbox(sandbox: Pick<Sandbox, 'check'>): Promise<HealthPart> {
+  const late = new AbortController();
+  const mute = sleep(SANDBOX_CHECK_MS, null, { signal: late.signal }).catch(() => null);
+  const health = await Promise.race([sandbox.check(), mute]);
+  late.abort();
+  if (health !== null) return { ok: health.ok, detail: health.detail };
+  const detail = `the Docker engine does not answer within ${SANDBOX_CHECK_MS / 1000} s; see whether it hangs`;
+  return { ok: false, detail };
+}
+
 async function checkHealth(
   database: Database,
   access: GithubAccess,
   sandbox: Sandbox,
   settings: ServiceSettings,
 ): Promise<HealthReport> {
-  const docker = await sandbox.check();
+  const docker = await checkSandbox(sandbox);
   const github = await access.whoAmI(AbortSignal.timeout(5000)).then(
     (identity): HealthPart => ({ ok: true, detail: `The App is ${identity.slug}.` }),
     (error: unknown): HealthPart => ({
@@ -212,7 +225,7 @@ async function checkHealth(
   );
   return {
     status: docker.ok && github.ok && hasModel ? 'ok' : 'degraded',
-    docker: { ok: docker.ok, detail: docker.detail },
+    docker,
     model: hasModel
       ? { ok: true, detail: `${settings.model.name} is set.` }
       : { ok: false, detail: 'Set OPENAI_API_KEY or OPENAI_BASE_URL.' },

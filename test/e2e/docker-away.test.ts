@@ -122,4 +122,29 @@ describe('a Docker engine that is away', () => {
     },
     RUN_MS,
   );
+
+  it(
+    'and one that takes questions but never answers hold up neither the start nor /health',
+    async () => {
+      const directory = mkdtempSync(join(tmpdir(), 'hasten-mute-engine-'));
+      const path = join(directory, 'docker.sock');
+      const sockets = new Set<Socket>();
+      const mute = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+      await new Promise<void>((resolve) => mute.listen(path, resolve));
+      closers.push(async () => {
+        for (const socket of sockets) socket.destroy();
+        await new Promise((resolve) => mute.close(resolve));
+        rmSync(directory, { recursive: true, force: true });
+      });
+      const stage = await openStage(scriptFromCase(caseOf(subject)), {
+        env: { DOCKER_HOST: `unix://${path}` },
+      });
+      expect(stage.log().filter((entry) => /does not answer within 5 s/.test(entry.msg))).toHaveLength(1);
+      const health = await fetch(`${stage.serviceUrl}/health`);
+      expect(health.status).toBe(503);
+      expect(await health.json()).toMatchObject({ docker: { ok: false }, github: { ok: true } });
+      expect(await stage.service().terminate()).toBe(0);
+    },
+    RUN_MS,
+  );
 });
