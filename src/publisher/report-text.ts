@@ -47,11 +47,17 @@ export function renderReport(facts: ReportFacts): string {
   return `${parts.filter((part) => part !== null && part !== '').join('\n\n')}\n`;
 }
 
+/** Local use leaves a branch only. */
+function headline(run: RunRecord, outcome: RunOutcome): string {
+  const isBranchOnly = run.submission !== null && run.submission.pullNumber === null;
+  return isBranchOnly ? 'Hasten left a branch' : HEADLINES[outcome];
+}
+
 function sections({ run }: ReportFacts): readonly (string | null)[] {
   const outcome = run.outcome ?? 'failed';
   const reason = run.outcomeReason ?? '';
   return [
-    `**${HEADLINES[outcome]}** (run ${code(run.id)})`,
+    `**${headline(run, outcome)}** (run ${code(run.id)})`,
     where(run),
     reason === '' || outcome === 'pull-request' ? null : message(reason, 2500),
     measured(run),
