@@ -35,6 +35,8 @@ const LEAST_COMMAND_SECONDS = 60;
 
 interface Repetition {
   readonly ratio: number;
+  /** The run's working time over the time in which its own commands ran: the same question inside one window of the host's load. */
+  readonly withinRun: number;
   /** Seconds from the webhook to the end. */
   readonly runSeconds: number;
   /** Of these, waiting for the model and for GitHub. */
@@ -196,10 +198,12 @@ function repetition(
   const breakdown = secondsByShare(span, run);
   const runSeconds = (span.to - span.from) / 1000;
   const waitingSeconds = breakdown.modelWaiting + breakdown.githubWaiting;
+  const ownSeconds = breakdown.install + breakdown.build + breakdown.test + breakdown.measure;
   const commands: Record<string, number> = {};
   for (const { kind } of run.commands) commands[kind] = (commands[kind] ?? 0) + 1;
   return {
     ratio: rounded((runSeconds - waitingSeconds) / playing.seconds),
+    withinRun: rounded((runSeconds - waitingSeconds) / ownSeconds),
     runSeconds: rounded(runSeconds),
     waitingSeconds: rounded(waitingSeconds),
     commandSeconds: rounded(playing.seconds),
