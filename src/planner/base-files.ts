@@ -16,6 +16,14 @@ export interface BaseFiles {
 const SUBMODULE = '160000';
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
+/** Answers from `base` until `isTouched` says that the workspace may differ from it; then everything is left to the sandbox. */
+export function untilTouched(base: BaseFiles, isTouched: () => boolean): BaseFiles {
+  return {
+    list: async (path) => (isTouched() ? null : base.list(path)),
+    read: async (path, first, last) => (isTouched() ? null : base.read(path, first, last)),
+  };
+}
+
 /** `outputBytes` bounds each answer. */
 export function createBaseFiles(
   mirror: SourceMirror,

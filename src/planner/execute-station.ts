@@ -4,6 +4,7 @@ import type { Effect, Station, StationContext } from '../domain/effect.js';
 import { HastenError, PeerError, storedError, UserError } from '../domain/errors.js';
 import type { MachineEvent } from '../domain/event.js';
 import type { Patch } from '../domain/plan.js';
+import { createBaseFiles, untilTouched } from './base-files.js';
 import { headAndTail } from './bounded-text.js';
 import { editTools } from './edit-tools.js';
 import { restoreDiff, takeDiff } from './edited-workspace.js';
@@ -49,12 +50,14 @@ async function execute(
   if (!isUntouched) await restoreDiff(shell, draft?.diff ?? previous);
   const diff = keptDiff(shell);
   const outputBytes = deps.limits.toolResultBytes;
+  const { baseCommit } = run.trigger;
+  const base = createBaseFiles(deps.mirror, effect.repository, baseCommit, outputBytes);
   const { commandTimeoutMs } = deps.limits;
   return talk<Patch>(deps, session, context, {
     system: executeSystem(settings),
     task: executeTask(run, settings, run.plan, run.benchmark, previous === '' ? 'base' : 'previous patch'),
     tools: [
-      ...readTools(shell, outputBytes),
+      ...readTools(shell, outputBytes, isUntouched ? untilTouched(base, diff.isTouched) : null),
       ...editTools(shell, { outputBytes, commandTimeoutMs, memoryBytes: settings.memoryBytes }).map(
         diff.watch,
       ),
@@ -70,13 +73,17 @@ async function execute(
 interface KeptDiff {
   /** The workspace's patch, taken once per change: each taking is a container. */
   current(): Promise<string>;
+  /** Whether a watched tool was called. */
+  readonly isTouched: () => boolean;
   /** Makes a tool's calls forget what is kept. */
   readonly watch: (tool: Tool) => Tool;
 }
 
 function keptDiff(shell: WorkspaceShell): KeptDiff {
   let kept: string | null = null;
+  let touched = false;
   return {
+    isTouched: () => touched,
     async current() {
       kept ??= await takeDiff(shell);
       return kept;
@@ -85,6 +92,7 @@ function keptDiff(shell: WorkspaceShell): KeptDiff {
       ...tool,
       call(argumentsJson) {
         kept = null;
+        touched = true;
         return tool.call(argumentsJson);
       },
     }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SourceMirror } from '../../src/domain/repository.js';
-import { createBaseFiles } from '../../src/planner/base-files.js';
+import { createBaseFiles, untilTouched } from '../../src/planner/base-files.js';
 import { sampleRepository } from '../support/run-samples.js';
 
 const NEVER = () => {
@@ -54,6 +54,16 @@ describe('files of the base commit', () => {
     );
     for (const path of ['a.bin', 'latin.txt', 'link', 'node_modules/x/index.js', 'gone.js'])
       expect(await base.read(path, 1, 500)).toBeNull();
+  });
+
+  it('leaves everything to the sandbox once the workspace may differ', async () => {
+    let touched = false;
+    const base = untilTouched(baseOf({ 'a.js': 'one\n' }), () => touched);
+    expect(await base.list('.')).toBe('a.js\n');
+    expect(await base.read('a.js', 1, 500)).toContain('one');
+    touched = true;
+    expect(await base.list('.')).toBeNull();
+    expect(await base.read('a.js', 1, 500)).toBeNull();
   });
 
   it('bounds what one call returns', async () => {
