@@ -81,6 +81,12 @@ async function admit(
       `${admission.limit} triggers wait for this repository already, so this one was not taken. Ask again when the line is shorter.`,
     );
   }
+  // A label put on twice needs no answer; who writes a command expects one.
+  if (admission.outcome === 'collapsed' && trigger.source === 'command') {
+    await tell(
+      `A run for this issue ${admission.running ? 'works' : 'waits'} already, so no other one was taken. \`/hasten status\` tells where it stands.`,
+    );
+  }
   if (admission.outcome !== 'waiting') return [];
   const started = await startNext(applying, held);
   if (started !== null) return [started];

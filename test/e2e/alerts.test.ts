@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Alerting, startAlerting } from '../support/alertmanager.js';
+import { checkJournal } from '../support/github-contract/journal-check.js';
+import { loadGitHubContract } from '../support/github-contract/openapi-contract.js';
 import { findsNothing, scriptFromCase } from '../support/scripted-model/case-script.js';
 import { caseOf, smallSubject } from '../support/small-subject.js';
 import type { Stage } from '../support/stage.js';
@@ -134,4 +136,8 @@ describe('an alert', () => {
     },
     RUN_MS,
   );
+});
+
+it('all of it asks GitHub only for what GitHub describes', () => {
+  expect(checkJournal(loadGitHubContract(), stage.github.requests())).toEqual([]);
 });

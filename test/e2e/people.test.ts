@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkJournal } from '../support/github-contract/journal-check.js';
+import { loadGitHubContract } from '../support/github-contract/openapi-contract.js';
 import { findsNothing } from '../support/scripted-model/case-script.js';
 import type { Stage } from '../support/stage.js';
 import {
@@ -120,6 +122,8 @@ describe('a busy repository', () => {
       await say(stage, repository, third, '/hasten run');
       await untilAnswer(stage, repository, third, /waits at place 2/);
 
+      await say(stage, repository, first, '/hasten run again');
+      await untilAnswer(stage, repository, first, /works already, so no other one was taken/);
       await say(stage, repository, first, '/hasten status');
       await untilAnswer(stage, repository, first, /is \*\*planning\*\*, attempt 1/);
       await say(stage, repository, second, '/hasten status');
@@ -204,4 +208,8 @@ describe('a comment', () => {
     },
     RUN_MS,
   );
+});
+
+it('all of it asks GitHub only for what GitHub describes', () => {
+  expect(checkJournal(loadGitHubContract(), stage.github.requests())).toEqual([]);
 });
