@@ -21,6 +21,8 @@ export async function ensureCheckRun(access: RepositoryAccess, spec: CheckRunSpe
       ...access.at,
       ref: spec.commit,
       check_name: NAME,
+      // By default GitHub names the latest of a name only, which may be another effect's.
+      filter: 'all',
       per_page: 100,
     }),
   );

@@ -15,7 +15,7 @@ import {
   untilState,
   waitFor,
 } from './support.js';
-import { expectTidyEnd, expectTurnsPaidOnce, sandboxLeftovers } from './traces.js';
+import { expectTidyEnd, expectTurnsPaidOnce, expectWritesOnce, sandboxLeftovers } from './traces.js';
 
 afterEach(closeStages);
 const subject = smallSubject();
@@ -62,6 +62,7 @@ describe('a service that is killed', () => {
       const ended = await untilState(stage, 'listening');
       expect(ended).toMatchObject({ outcome: 'pull-request' });
       await expectOnePullRequest(stage, issue);
+      expectWritesOnce(stage, REPOSITORY);
       await expectTurnsPaidOnce(stage, 1);
       expect(calls(stage, 'planning')).toBe(3);
       expect(stage.log().filter((entry) => entry.transition?.from === 'listening')).toHaveLength(1);
@@ -102,6 +103,7 @@ describe('a service that is killed', () => {
       const [status] = await botComments(stage, issue);
       expect(status?.body).toContain(`#${pull.number}`);
       expect(await stage.github.reactions(REPOSITORY, `issues/${issue}`)).toHaveLength(1);
+      expectWritesOnce(stage, REPOSITORY);
       await expectTurnsPaidOnce(stage, 0);
       await expectTidyEnd(stage);
     },

@@ -78,6 +78,16 @@ export async function expectTurnsPaidOnce(stage: Stage, lostAtMost: number): Pro
   expect(booked?.open ?? 0).toBeLessThanOrEqual(lostAtMost);
 }
 
+/** Each write that people see was taken by GitHub once, not made again and tidied up afterwards. */
+export function expectWritesOnce(stage: Stage, repository: string): void {
+  const made = stage.github.requests({ method: 'POST', caller: 'installation' });
+  const writes = ['git/refs', 'pulls', 'check-runs', 'issues/\\d+/comments'].map((path) => {
+    const at = new RegExp(`^/repos/${repository}/${path}$`);
+    return `${path} ${made.filter((entry) => at.test(entry.path) && entry.status === 201).length}`;
+  });
+  expect(writes).toEqual(['git/refs 1', 'pulls 1', 'check-runs 1', 'issues/\\d+/comments 1']);
+}
+
 /** Nothing of a run is left in Docker and one lesson is stored, within seconds after the run's end. */
 export async function expectTidyEnd(stage: Stage): Promise<void> {
   await expect.poll(() => sandboxLeftovers(stage.dataDir), { timeout: 20_000, interval: 300 }).toEqual([]);

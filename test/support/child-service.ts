@@ -76,8 +76,17 @@ export class ChildService {
 
   /** Standard output so far. */
   stdout(): string {
+    return this.#textOf('stdout');
+  }
+
+  /** Standard error so far. */
+  stderr(): string {
+    return this.#textOf('stderr');
+  }
+
+  #textOf(stream: LogLine['stream']): string {
     return this.#lines
-      .filter((line) => line.stream === 'stdout')
+      .filter((line) => line.stream === stream)
       .map((line) => `${line.text}\n`)
       .join('');
   }

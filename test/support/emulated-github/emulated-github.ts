@@ -183,7 +183,10 @@ export class EmulatedGitHub {
 
   /** Check runs of a commit or branch. */
   async checkRuns(fullName: string, ref: string): Promise<JsonObject[]> {
-    return asObjects(asObject(await this.read(`/repos/${fullName}/commits/${ref}/check-runs`)).check_runs);
+    return asObjects(
+      asObject(await this.read(`/repos/${fullName}/commits/${ref}/check-runs?filter=all&per_page=100`))
+        .check_runs,
+    );
   }
 
   /** Contents of the reactions to an issue or comment, such as `eyes`; `subject` is `issues/1` or `issues/comments/5`. */
