@@ -40,11 +40,12 @@ const TIMEOUT_MS = 600_000;
  * Makes the container (hardened as the sandbox's, two CPUs, the installer's memory and registry socket), lays the files
  * out, then plays the commands and takes the time. Only the workspace with the installation is installed; the others see
  * its `node_modules` through a link, as the run's share a layer. Pinned commands run under `taskset`. Throws when a
- * command fails that succeeded in the run.
+ * command fails that succeeded in the run, or `signal` aborts; nothing is left then.
  */
 export async function playInBareContainer(
   options: BareContainerOptions,
   commands: readonly SeenCommand[],
+  signal: AbortSignal,
 ): Promise<Playing> {
   const docker = new Docker();
   const name = `hasten-bench-${randomUUID().slice(0, 8)}`;
@@ -77,7 +78,6 @@ export async function playInBareContainer(
     try {
       await container.start();
       await layOut(container, options.places);
-      const signal = new AbortController().signal;
       const admission = createAdmission(1);
       const arm = await createMeasurementArm({
         docker,

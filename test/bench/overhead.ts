@@ -94,14 +94,14 @@ async function repeat(wanted: number, tell: (line: string) => void): Promise<rea
       NODE_OPTIONS: `--import=${JOURNAL_MODULE}`,
     },
   });
-  const stop = () => void stage.close().finally(() => process.exit(130));
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)));
   try {
     const repetitions: Repetition[] = [];
     for (const name of names) {
       const before = load();
-      const span = await wholeRun(stage, subject, name);
+      const span = await wholeRun(stage, subject, name, stopping.signal);
       const after = load();
       const run = await observedIn(journal, span, stage, subject);
       const playing = await playInBareContainer(
@@ -114,6 +114,7 @@ async function repeat(wanted: number, tell: (line: string) => void): Promise<rea
           benchmark: subject.benchmark,
         },
         run.commands,
+        stopping.signal,
       );
       const one = repetition(span, run, playing, [before, after, load()]);
       repetitions.push(one);
@@ -135,7 +136,12 @@ interface Span {
 }
 
 /** Labels an issue and waits for the run's end. Throws unless it ends with a pull request. */
-async function wholeRun(stage: Stage, subject: BuiltSubject, name: string): Promise<Span> {
+async function wholeRun(
+  stage: Stage,
+  subject: BuiltSubject,
+  name: string,
+  signal: AbortSignal,
+): Promise<Span> {
   const { people } = stage.github;
   const seen = stage.log().length;
   const issue = await people.openIssue('writer', name, {
@@ -162,6 +168,7 @@ async function wholeRun(stage: Stage, subject: BuiltSubject, name: string): Prom
       const tail = stage.log().slice(-10);
       throw new Error(`the run did not end:\n${tail.map((entry) => entry.msg).join('\n')}`);
     }
+    signal.throwIfAborted();
     await pause(200);
   }
 }
