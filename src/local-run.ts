@@ -22,6 +22,7 @@ import { localRepository, localTrigger, tellUncommitted } from './local-reposito
 import { createLocalPublisher } from './publisher/local-publisher.js';
 import { createDockerSandbox } from './sandbox/docker-sandbox.js';
 import { createGitMirror } from './sandbox/git-mirror.js';
+import { readRegistryUrl } from './sandbox/registry-url.js';
 import { createModel, SANDBOX_IMAGE } from './service.js';
 import { createStations } from './stations.js';
 import { migrate } from './store/database.js';
@@ -77,7 +78,7 @@ export async function runLocally(request: LocalRunRequest): Promise<LocalRunResu
       owner,
       dataDir: settings.dataDir,
       mirror,
-      registryUrl: settings.npmRegistry,
+      registryUrl: settings.npmRegistry ?? (await readRegistryUrl(process.env)),
       now: Date.now,
       log: (line) => log.info({ sandbox: line }, line),
     });

@@ -21,6 +21,7 @@ import { createGithubPublisher } from './publisher/github-publisher.js';
 import { createGithubClients } from './publisher/octokit-clients.js';
 import { createDockerSandbox } from './sandbox/docker-sandbox.js';
 import { createGitMirror } from './sandbox/git-mirror.js';
+import { readRegistryUrl } from './sandbox/registry-url.js';
 import { createStations } from './stations.js';
 import { type Database, migrate } from './store/database.js';
 import { CORE_MIGRATIONS } from './store/schema.js';
@@ -57,7 +58,8 @@ export async function startService(settings: ServiceSettings, log: Logger): Prom
   if (settings.app === null) return startSetup(settings, database, log, lock.release);
 
   const access = createGithubAccess({ app: settings.app, github: settings.github, log });
-  const parts = createParts(settings, { database, access, model, owner, log });
+  const registryUrl = settings.npmRegistry ?? (await readRegistryUrl(process.env));
+  const parts = createParts(settings, { database, access, model, owner, log, registryUrl });
   const engine = new Engine({
     database,
     stations: createStations(parts),
@@ -141,6 +143,7 @@ interface Foundation {
   readonly model: ChatModel;
   readonly owner: string;
   readonly log: Logger;
+  readonly registryUrl: string;
 }
 
 function createParts(
@@ -156,7 +159,7 @@ function createParts(
     owner,
     dataDir: settings.dataDir,
     mirror,
-    registryUrl: settings.npmRegistry,
+    registryUrl: foundation.registryUrl,
     now: Date.now,
     log: (line) => log.info({ sandbox: line }, line),
   });

@@ -15,8 +15,6 @@ export interface GithubHost {
   readonly apiUrl: string;
 }
 
-const DEFAULT_NPM_REGISTRY = 'https://registry.npmjs.org';
-
 export interface ServiceSettings {
   /** Null: not registered yet, the set-up page is shown. */
   readonly app: GithubAppSettings | null;
@@ -64,7 +62,8 @@ export interface ServiceSettings {
     /** Milliseconds between two writes to GitHub per installation. */
     readonly writePauseMs: number;
   };
-  readonly npmRegistry: string;
+  /** Null: the one that npm on this machine is configured for. */
+  readonly npmRegistry: string | null;
   /** Sentences for the log at start: what is off, unknown or unusual. */
   readonly notices: readonly string[];
 }
@@ -190,7 +189,7 @@ function assemble(values: SettingValues, found: Found): ServiceSettings {
       pullsOpen: values.HASTEN_PULLS_OPEN,
       writePauseMs: values.HASTEN_WRITE_PAUSE_MS,
     },
-    npmRegistry: values.HASTEN_NPM_REGISTRY ?? values.npm_config_registry ?? DEFAULT_NPM_REGISTRY,
+    npmRegistry: values.HASTEN_NPM_REGISTRY ?? values.npm_config_registry ?? null,
     notices: notices(values, found),
   };
 }

@@ -45,7 +45,7 @@ describe('readServiceSettings', () => {
       inbox: { pendingPerRepository: 200, pendingTotal: 5000 },
       graceMs: 20_000,
       pace: { pullsPerHour: 2, pullsOpen: 10 },
-      npmRegistry: 'https://registry.npmjs.org',
+      npmRegistry: null,
     });
     expect(settings.notices.join('\n')).toMatch(/HASTEN_ALLOWED_ACCOUNTS is empty: nobody is served/);
     expect(settings.notices.join('\n')).toMatch(/OPENAI_API_KEY/);
