@@ -13,7 +13,7 @@ import {
   pullsIn,
   rows,
   say,
-  statesOf,
+  stateOf,
   untilAnswer,
   untilQuiet,
   untilRun,
@@ -96,7 +96,7 @@ describe('an issue by somebody without write permission', () => {
       for (const person of ['stranger', 'reader'])
         await say(stage, repository, issue, '/hasten approve', person);
       await untilQuiet(stage);
-      expect(statesOf(stage, repository).at(-1)).toBe('paused');
+      expect(stateOf(stage, repository)).toBe('paused');
       await expectNothingPushed(stage, repository);
 
       const approval = await say(stage, repository, issue, '/hasten approve');

@@ -11,9 +11,9 @@ import {
   lingers,
   modelOf,
   openIssue,
-  rows,
+  outcomesOf,
   say,
-  statesOf,
+  stateOf,
   toldTo,
   untilAnswer,
   untilQuiet,
@@ -75,7 +75,7 @@ describe('people who ask for a run', () => {
         expect(status).toBe(202);
       }
       await untilQuiet(stage);
-      expect(statesOf(stage, repository)).toEqual([]);
+      expect(outcomesOf(stage, repository)).toEqual([]);
       expect(await answers(stage, repository, issue)).toEqual([]);
     },
     RUN_MS,
@@ -99,7 +99,7 @@ describe('people who ask for a run', () => {
       expect(answer).toContain('/hasten run');
       await untilQuiet(stage);
       expect(await answers(stage, repository, pull)).toHaveLength(1);
-      expect(statesOf(stage, repository)).toEqual([]);
+      expect(outcomesOf(stage, repository)).toEqual([]);
     },
     RUN_MS,
   );
@@ -137,13 +137,7 @@ describe('a busy repository', () => {
       for (const issue of [first, second]) {
         await untilAnswer(stage, repository, issue, /found nothing to gain/);
       }
-      expect(
-        rows(
-          stage,
-          'select outcome from run join repository using (repository_id) where reference like ?',
-          `%"busy"%`,
-        ),
-      ).toEqual([{ outcome: 'nothing-to-gain' }, { outcome: 'nothing-to-gain' }]);
+      expect(outcomesOf(stage, repository)).toEqual(['nothing-to-gain', 'nothing-to-gain']);
       await say(stage, repository, third, '/hasten status');
       await untilAnswer(stage, repository, third, /No run works on this issue and none waits/);
     },
@@ -160,7 +154,7 @@ describe('a busy repository', () => {
       await untilRun(stage, repository, 'planning');
       await say(stage, repository, issue, '/hasten cancel', 'reader');
       await untilQuiet(stage);
-      expect(statesOf(stage, repository)).toEqual(['planning']);
+      expect(stateOf(stage, repository)).toBe('planning');
       await say(stage, repository, issue, '/hasten cancel');
       const ended = await untilRun(stage, repository, 'listening');
       expect(ended).toMatchObject({ outcome: 'cancelled', reason: 'Cancelled by writer.' });
@@ -186,7 +180,7 @@ describe('a comment', () => {
       const edited = await say(stage, repository, issue, 'Not yet.');
       await stage.github.people.editComment('writer', repository, edited, '/hasten run');
       await untilQuiet(stage);
-      expect(statesOf(stage, repository)).toEqual([]);
+      expect(outcomesOf(stage, repository)).toEqual([]);
       expect(await answers(stage, repository, issue)).toEqual([]);
     },
     RUN_MS,
@@ -204,7 +198,7 @@ describe('a comment', () => {
       }
       await say(stage, repository, issue, '/hasten run\n/hasten cancel');
       await untilAnswer(stage, repository, issue, /more than one/);
-      expect(statesOf(stage, repository)).toEqual([]);
+      expect(outcomesOf(stage, repository)).toEqual([]);
     },
     RUN_MS,
   );

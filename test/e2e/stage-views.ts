@@ -162,6 +162,26 @@ export function rows(
   }
 }
 
+/** Outcomes of a repository's runs, oldest first; null for one that goes on. From the database: the log comes later. */
+export function outcomesOf(stage: Stage, repository: string): readonly unknown[] {
+  return rows(
+    stage,
+    `select outcome from run join repository using (repository_id)
+     where json_extract(reference, '$.name') = ? order by created_at`,
+    nameOf(repository),
+  ).map(({ outcome }) => outcome);
+}
+
+/** The state of a repository's machine in the database; undefined before its first event. */
+export function stateOf(stage: Stage, repository: string): unknown {
+  const sql = "select state from repository where json_extract(reference, '$.name') = ?";
+  return rows(stage, sql, nameOf(repository))[0]?.state;
+}
+
+export function nameOf(repository: string): string {
+  return repository.split('/')[1] ?? '';
+}
+
 const pullShape = z.looseObject({
   number: z.number(),
   title: z.string(),
