@@ -17,7 +17,14 @@ interface Question {
 }
 
 export function isCycle({ context }: Question): boolean {
-  return context.run !== null && repeats(context.run) >= CYCLE_LENGTH;
+  const run = context.run;
+  if (run === null || isPeerFailure(run)) return false;
+  return repeats(run) >= CYCLE_LENGTH;
+}
+
+/** A peer that is down fails alike each time without the model going round in circles. */
+function isPeerFailure({ lastFailure }: RunRecord): boolean {
+  return lastFailure !== null && 'fault' in lastFailure && lastFailure.fault === 'peer';
 }
 
 export function areAttemptsUsedUp({ context }: Question): boolean {

@@ -172,6 +172,17 @@ describe('the machine of one repository', () => {
     expect(play([UPDATED, ...round], approved.snapshot).state).toBe('reporting');
   });
 
+  it('does not call it a cycle when a peer is down each time, and gives up after the attempts', () => {
+    const down: MachineEvent = {
+      type: 'STATION_FAILED',
+      station: 'plan',
+      error: { code: 'MODEL_DOWN', fault: 'peer', retryable: true, message: 'The endpoint does not answer.' },
+    };
+    const { state, run } = play([REQUESTED, PREPARED, down, down, down]);
+    expect(state).toBe('reporting');
+    expect(run?.outcomeReason).toContain('All 3 attempts failed');
+  });
+
   it('ignores an approval of another revision', () => {
     const paused = play([
       REQUESTED,
