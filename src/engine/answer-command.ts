@@ -6,6 +6,8 @@ import type { MachineState, RunRecord } from '../domain/run.js';
 export interface Situation {
   readonly state: MachineState;
   readonly run: RunRecord | null;
+  /** Its pull request may be coming into being right now. */
+  readonly isPushing: boolean;
   /** Place in the line of a trigger of this issue, from 1, or null. */
   readonly place: number | null;
   /** A pull request of ours with the command's number. */
@@ -91,7 +93,7 @@ function reject(command: PersonCommand, situation: Situation, run: RunRecord | n
 
 function cancel(command: PersonCommand, situation: Situation, run: RunRecord | null): CommandAnswer {
   if (run !== null) {
-    if (situation.state === 'submitting' || situation.state === 'reporting') {
+    if (situation.isPushing || situation.state === 'reporting') {
       return say(
         'The run is opening its pull request and can no longer be cancelled; close the pull request instead.',
       );

@@ -8,7 +8,7 @@ import type { Transaction } from '../store/database.js';
 import { answerCommand, type CommandAnswer } from './answer-command.js';
 import { type Applied, applyEvent, type Deadlines } from './apply-event.js';
 import { hastenPause } from './deadlines.js';
-import { intend } from './effect-outbox.js';
+import { intend, isPushing } from './effect-outbox.js';
 import type { HeldRepository, Leases } from './leases.js';
 import { runIdOf } from './run-id.js';
 import { spentUsd } from './spent.js';
@@ -110,6 +110,7 @@ async function obey(
   const answer = answerCommand(command, {
     state: stateOf(held.snapshot),
     run,
+    isPushing: await isPushing(tx, held.repository.id),
     place: await placeOf(tx, held.repository.id, command.issueNumber),
     pullRequest: await pullRequestOf(tx, held.repository.id, command.issueNumber),
     spentUsd: run === null ? 0 : await spentUsd(tx, run.id),

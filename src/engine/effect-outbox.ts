@@ -145,6 +145,17 @@ export async function recordResult(
   return changes === 1;
 }
 
+/** Whether a branch or pull request of the repository may be coming into being, or has and the machine does not know yet. */
+export async function isPushing(tx: Transaction, repositoryId: string): Promise<boolean> {
+  const pushing = await tx.get(
+    `select 1 as found from effect e where e.repository_id = ? and e.kind = 'submit' and (
+       e.status = 'inflight' or (e.status in ('done', 'failed') and e.result is not null and not exists (
+         select 1 from run_event v where v.repository_id = e.repository_id and v.event_id = 'fx:' || e.idem)))`,
+    [repositoryId],
+  );
+  return pushing !== undefined;
+}
+
 /** Puts a claimed effect back, due at `dueAt`; with an error it counts as a failure. */
 export async function postpone(
   tx: Transaction,

@@ -9,7 +9,7 @@ import { type Applied, applyEvent, type Deadlines, LeaseLostError } from './appl
 import { startNext } from './apply-reading.js';
 import { consumeDeadline, type DueDeadline, dueDeadlines } from './deadlines.js';
 import { dueDeliveries } from './deliveries.js';
-import { dueEffects, reopenInflight, unappliedResults } from './effect-outbox.js';
+import { dueEffects, isPushing, reopenInflight, unappliedResults } from './effect-outbox.js';
 import { handleDelivery } from './handle-delivery.js';
 import { LEASE_MS, Leases } from './leases.js';
 import { performEffect } from './perform-effect.js';
@@ -157,7 +157,12 @@ export class Engine {
     if (this.resting.has(key)) return;
     try {
       const event = { type: 'DEADLINE_PASSED', name } as const;
-      await this.apply(repositoryId, event, `tm:${name}:${rev}`, (tx) => consumeDeadline(tx, deadline));
+      await this.apply(repositoryId, event, `tm:${name}:${rev}`, async (tx) => {
+        // Half a push is worse than a late end; the deadline stays due until the push has its answer.
+        if (await isPushing(tx, repositoryId)) return false;
+        await consumeDeadline(tx, deadline);
+        return true;
+      });
     } catch (error) {
       this.rest(key, error);
     }
@@ -195,18 +200,18 @@ export class Engine {
     this.running.set(key, { slot, run, abort, done });
   }
 
-  /** `also` happens in the same transaction, and only under the lease. */
+  /** `goesOn` is asked in the same transaction, and only under the lease; false leaves everything as it is. */
   private async apply(
     repositoryId: string,
     event: MachineEvent,
     eventId: string,
-    also: (tx: Transaction) => Promise<void> = async () => undefined,
+    goesOn: (tx: Transaction) => Promise<boolean> = async () => true,
   ): Promise<Applied | null> {
     const { database, now, deadlines } = this.options;
     const transitions = await database.tx(async (tx) => {
       const held = await this.leases.hold(tx, repositoryId, now());
       if (held === null) return [];
-      await also(tx);
+      if (!(await goesOn(tx))) return [];
       const applied = await applyEvent(tx, held, event, eventId, now(), deadlines);
       if (!applied.fresh) return [];
       const next = await startNext({ tx, leases: this.leases, deadlines, at: now() }, applied.held);

@@ -158,6 +158,9 @@ export const repositoryMachine = machineSetup.createMachine({
           actions: ['keep', { type: 'end', params: { outcome: 'pull-request' } }],
         },
         STATION_FAILED: endAs('failed'),
+        // The engine sends these two only while the push waits, never while it is under way.
+        CANCELLED: cancelled,
+        DEADLINE_PASSED: overdue,
       },
     },
     reporting: {

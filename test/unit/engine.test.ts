@@ -344,4 +344,54 @@ describe('the engine', () => {
       fate: 'merged',
     });
   });
+
+  it('lets a waiting push be cancelled or run out of time, but never one that is under way', async () => {
+    const pace = async () => {
+      throw new PeerError({ code: 'PACE_REACHED', message: 'two an hour', retryAfterMs: 60_000 });
+    };
+    const cancel = {
+      name: 'cancel',
+      issueNumber: 12,
+      commentId: 5,
+      actor: 'm',
+      text: null,
+      createdAt: 1,
+    } as const;
+    const command = { ...cancel, repository: sampleRepository() };
+
+    const waiting = await startEngine({ submit: pace });
+    await waiting.deliver({ kind: 'trigger', trigger: sampleTrigger() });
+    await until(() => count(waiting.calls, 'submit') === 1);
+    await waiting.deliver({ kind: 'command', command });
+    await until(() => waiting.states.at(-1) === 'listening');
+    expect(waiting.calls.find((call) => call.kind === 'report')?.payload).toMatchObject({
+      run: { outcome: 'cancelled' },
+    });
+
+    const overdue = await startEngine({ submit: pace });
+    await overdue.deliver({ kind: 'trigger', trigger: sampleTrigger() });
+    await until(() => count(overdue.calls, 'submit') === 1);
+    overdue.advanceClock(3_600_001);
+    await until(() => overdue.states.at(-1) === 'listening');
+
+    let open_: (event: MachineEvent | null) => void = () => undefined;
+    const pushing = await startEngine({
+      submit: () =>
+        new Promise((resolve) => {
+          open_ = resolve;
+        }),
+    });
+    await pushing.deliver({ kind: 'trigger', trigger: sampleTrigger() });
+    await until(() => count(pushing.calls, 'submit') === 1);
+    await pushing.deliver({ kind: 'command', command });
+    await until(() => count(pushing.calls, 'reply') === 1);
+    pushing.advanceClock(3_600_001);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(pushing.states.at(-1)).toBe('submitting');
+    open_(HAPPY.submit);
+    await until(() => pushing.states.at(-1) === 'listening');
+    expect(pushing.calls.find((call) => call.kind === 'report')?.payload).toMatchObject({
+      run: { outcome: 'pull-request' },
+    });
+  });
 });
