@@ -8,6 +8,7 @@ import { type EmulatedGitHub, startEmulatedGitHub } from './emulated-github/emul
 import { freePort } from './free-port.js';
 import type { ModelScript } from './scripted-model/case-script.js';
 import { type ScriptedModel, startScriptedModel } from './scripted-model/scripted-model.js';
+import { throwAwayInstallation } from './throw-away.js';
 
 const SERVICE = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -98,6 +99,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     for (const child of processes) await child.close();
     await model?.close();
     await github.close();
+    await throwAwayInstallation(dataDir);
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
