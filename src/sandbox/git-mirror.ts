@@ -9,6 +9,7 @@ import type { RepositoryRef, SourceMirror, TreeEntry } from '../domain/repositor
 import { writeLocalBranch } from './git-branch.js';
 import { GIT_CONFIGURATION, RAW_ATTRIBUTES } from './git-configuration.js';
 import { fetchCommit } from './git-fetch.js';
+import { withoutStaleLocks } from './git-locks.js';
 import { applyDiff, isSafePath, type MirrorGit } from './git-patch.js';
 import { lastLines, runGit, streamGit } from './git-process.js';
 import { createKeyedQueue } from './keyed-queue.js';
@@ -49,13 +50,11 @@ export function createGitMirror(options: GitMirrorOptions): SourceMirror {
   const directoryOf = (repository: RepositoryRef) => join(root, `${directoryName(repository)}.git`);
   const gitIn =
     (repository: RepositoryRef, timeoutMs = callTimeoutMs, signal?: AbortSignal): MirrorGit =>
-    (call) =>
-      runGit(configuration(), {
-        ...call,
-        gitDir: directoryOf(repository),
-        timeoutMs,
-        ...(signal === undefined ? {} : { signal }),
-      });
+    (call) => {
+      const gitDir = directoryOf(repository);
+      const bounded = { ...call, gitDir, timeoutMs, ...(signal === undefined ? {} : { signal }) };
+      return withoutStaleLocks(gitDir, () => runGit(configuration(), bounded), signal);
+    };
 
   return {
     fetch(repository, commit, signal) {

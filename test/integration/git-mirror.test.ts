@@ -47,6 +47,26 @@ function patch(path: string, lines: readonly string[], mode = '100644'): string 
   ].join('\n');
 }
 
+describe('a mirror whose git was killed', () => {
+  it('gets over the lock files that were left behind', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hasten-test-locks-'));
+    const other = createGitMirror({ dataDir: folder, credentials: { tokenFor: async () => null } });
+    try {
+      await other.fetch(repository.ref, base, signal);
+      const [name = ''] = readdirSync(join(folder, 'mirrors')).filter((entry) => entry.endsWith('.git'));
+      repository.write('a.txt', 'one\n');
+      const next = repository.commit('next');
+      for (const lock of ['shallow.lock', `refs/hasten/commits/${next}.lock`]) {
+        writeFileSync(join(folder, 'mirrors', name, lock), '');
+      }
+      await other.fetch(repository.ref, next, signal);
+      expect((await other.readFile(repository.ref, next, 'a.txt'))?.toString()).toBe('one\n');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 60_000);
+});
+
 describe('reading', () => {
   it('lists every entry with mode, size and id, sorted by path', async () => {
     const files = await mirror.listFiles(repository.ref, base);
