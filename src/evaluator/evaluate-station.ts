@@ -40,7 +40,7 @@ export const DEFAULT_EVALUATE_OPTIONS: EvaluateOptions = {
   limits: DEFAULT_PATCH_LIMITS,
   protocol: DEFAULT_PROTOCOL,
   observationTimeoutMs: 60_000,
-  vetoRetries: 1,
+  vetoRetries: 2,
   confirm: true,
 };
 

@@ -17,20 +17,26 @@ export interface MeasurementPlan {
   readonly environment: Omit<Measurement['environment'], 'load' | 'node'>;
 }
 
-/** A measurement that its control vetoed is made again in fresh containers, as often as the options say. */
-export async function measureToVerdict(
+/** The first measurement, in the arms that are open. */
+export function measureToVerdict(context: EvaluationContext, plan: MeasurementPlan): Promise<Measurement> {
+  return measureUntilQuiet(context, plan, plan.arms, 'measure');
+}
+
+/**
+ * A measurement that its control vetoed says that the machine was noisy, nothing about the patch: it is made again in
+ * fresh containers, as often as the options say.
+ */
+async function measureUntilQuiet(
   context: EvaluationContext,
   plan: MeasurementPlan,
+  arms: Arms,
+  what: 'measure' | 'confirm',
 ): Promise<Measurement> {
-  let measurement = await measureOnce(context, plan, plan.arms, `${plan.seed}:measure:0`);
+  let measurement = await measureOnce(context, plan, arms, `${plan.seed}:${what}:0`);
   for (let retry = 1; retry <= context.options.vetoRetries && isVetoed(measurement); retry++) {
     context.station.progress(`measuring again: ${measurement.reason}`);
-    measurement = await measureOnce(
-      context,
-      plan,
-      await plan.session.renew(),
-      `${plan.seed}:measure:${retry}`,
-    );
+    const fresh = await plan.session.renew();
+    measurement = await measureOnce(context, plan, fresh, `${plan.seed}:${what}:${retry}`);
   }
   return measurement;
 }
@@ -53,7 +59,7 @@ export async function confirm(
 ): Promise<Measurement | null> {
   if (!context.options.confirm) return null;
   context.station.progress('confirming in fresh containers');
-  const confirmation = await measureOnce(context, plan, await plan.session.renew(), `${plan.seed}:confirm`);
+  const confirmation = await measureUntilQuiet(context, plan, await plan.session.renew(), 'confirm');
   if (confirmation.verdict === 'faster') return confirmation;
   throw new StepFailed({
     code: 'NOT_CONFIRMED',
