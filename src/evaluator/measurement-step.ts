@@ -7,10 +7,13 @@ import type { EvaluationContext } from './evaluation-context.js';
 import { measure } from './measure.js';
 import { StepFailed } from './step-failed.js';
 
+/** What of an evaluation a measurement needs. */
+export type MeasuringContext = Pick<EvaluationContext, 'settings' | 'options' | 'station' | 'benchmark'>;
+
 export interface MeasurementPlan {
   /** Arms that are open already, for the first measurement. */
   readonly arms: Arms;
-  readonly session: ArmSession;
+  readonly session: Pick<ArmSession, 'renew'>;
   readonly workloads: readonly string[];
   /** Text that the orders are derived from. */
   readonly seed: string;
@@ -18,7 +21,7 @@ export interface MeasurementPlan {
 }
 
 /** The first measurement, in the arms that are open. */
-export function measureToVerdict(context: EvaluationContext, plan: MeasurementPlan): Promise<Measurement> {
+export function measureToVerdict(context: MeasuringContext, plan: MeasurementPlan): Promise<Measurement> {
   return measureUntilQuiet(context, plan, plan.arms, 'measure');
 }
 
@@ -27,7 +30,7 @@ export function measureToVerdict(context: EvaluationContext, plan: MeasurementPl
  * fresh containers, as often as the options say.
  */
 async function measureUntilQuiet(
-  context: EvaluationContext,
+  context: MeasuringContext,
   plan: MeasurementPlan,
   arms: Arms,
   what: 'measure' | 'confirm',
@@ -53,10 +56,7 @@ export function expectFaster(measurement: Measurement): void {
 }
 
 /** The whole measurement once more in fresh containers and another order; null where the options switch it off. Throws StepFailed when it is not `faster` again. */
-export async function confirm(
-  context: EvaluationContext,
-  plan: MeasurementPlan,
-): Promise<Measurement | null> {
+export async function confirm(context: MeasuringContext, plan: MeasurementPlan): Promise<Measurement | null> {
   if (!context.options.confirm) return null;
   context.station.progress('confirming in fresh containers');
   const confirmation = await measureUntilQuiet(context, plan, await plan.session.renew(), 'confirm');
@@ -92,7 +92,7 @@ function isVetoed(measurement: Measurement): boolean {
 }
 
 function measureOnce(
-  context: EvaluationContext,
+  context: MeasuringContext,
   plan: MeasurementPlan,
   arms: Arms,
   seed: string,
