@@ -1,5 +1,8 @@
 /** Plain samples of the domain's records, for unit tests of what reads or moves them. */
+
+import type { EffectKind } from '../../src/domain/effect.js';
 import type { EvaluationFailed, EvaluationPassed, Measurement } from '../../src/domain/evaluation.js';
+import type { MachineEvent } from '../../src/domain/event.js';
 import type { Benchmark, Patch, Plan } from '../../src/domain/plan.js';
 import type { RepositoryRef } from '../../src/domain/repository.js';
 import type { RepositorySettings } from '../../src/domain/settings.js';
@@ -124,3 +127,25 @@ export function sampleFailed(overrides: Partial<EvaluationFailed> = {}): Evaluat
     ...overrides,
   };
 }
+
+/** What each station answers in a run that ends in a draft pull request. */
+export const HAPPY_ANSWERS: Readonly<Record<EffectKind, MachineEvent | null>> = {
+  acknowledge: { type: 'ACKNOWLEDGED', issueNumber: 12 },
+  prepare: { type: 'PREPARED', settings: sampleSettings() },
+  plan: { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK },
+  execute: { type: 'PATCH_READY', patch: SAMPLE_PATCH },
+  evaluate: { type: 'EVALUATION_PASSED', evaluation: samplePassed() },
+  recover: { type: 'NO_FURTHER_IDEA', reason: 'none' },
+  submit: {
+    type: 'PULL_REQUEST_OPENED',
+    submission: { branch: 'hasten/x', commit: 'f'.repeat(40), pullNumber: 13, url: 'u', draft: true },
+  },
+  report: { type: 'REPORTED' },
+  remember: null,
+  discard: null,
+  'update-status': null,
+  'ask-approval': null,
+  reply: null,
+  'make-ready': null,
+  'record-fate': null,
+};

@@ -10,30 +10,9 @@ import { type Database, migrate, type Transaction } from '../../src/store/databa
 import { CORE_MIGRATIONS } from '../../src/store/schema.js';
 import { SqlInbox } from '../../src/store/sql-inbox.js';
 import { openSqlite } from '../../src/store/sqlite-database.js';
-import {
-  SAMPLE_BENCHMARK,
-  SAMPLE_PATCH,
-  SAMPLE_PLAN,
-  samplePassed,
-  sampleSettings,
-  sampleTrigger,
-} from '../support/run-samples.js';
+import { HAPPY_ANSWERS, sampleTrigger } from '../support/run-samples.js';
 
 type Behaviour = (effect: Effect, signal: AbortSignal) => Promise<MachineEvent | null>;
-
-const HAPPY: Partial<Record<EffectKind, MachineEvent>> = {
-  acknowledge: { type: 'ACKNOWLEDGED', issueNumber: 12 },
-  prepare: { type: 'PREPARED', settings: sampleSettings() },
-  plan: { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK },
-  execute: { type: 'PATCH_READY', patch: SAMPLE_PATCH },
-  evaluate: { type: 'EVALUATION_PASSED', evaluation: samplePassed() },
-  recover: { type: 'NO_FURTHER_IDEA', reason: 'none' },
-  submit: {
-    type: 'PULL_REQUEST_OPENED',
-    submission: { branch: 'hasten/x', commit: 'f'.repeat(40), pullNumber: 13, url: 'u', draft: false },
-  },
-  report: { type: 'REPORTED' },
-};
 
 const open: { readonly engine: Engine; readonly database: Database }[] = [];
 
@@ -60,7 +39,7 @@ async function startEngine(rig: Rig = {}, onDatabase?: Database) {
     get: (_target, kind: EffectKind) => async (effect: Effect, context: { signal: AbortSignal }) => {
       calls.push(effect);
       const behaviour = rig.behaviours?.[kind];
-      return behaviour === undefined ? (HAPPY[kind] ?? null) : behaviour(effect, context.signal);
+      return behaviour === undefined ? (HAPPY_ANSWERS[kind] ?? null) : behaviour(effect, context.signal);
     },
   });
   const triggers = new Map<string, Trigger>();
@@ -191,7 +170,7 @@ describe('an engine among faults', () => {
         prepare: async () => {
           away -= 1;
           if (away >= 1) throw new PeerError({ code: 'DOCKER_UNAVAILABLE', message: 'away' });
-          return HAPPY.prepare ?? null;
+          return HAPPY_ANSWERS.prepare ?? null;
         },
       },
     });

@@ -8,38 +8,9 @@ import { type Database, migrate } from '../../src/store/database.js';
 import { CORE_MIGRATIONS } from '../../src/store/schema.js';
 import { SqlInbox } from '../../src/store/sql-inbox.js';
 import { openSqlite } from '../../src/store/sqlite-database.js';
-import {
-  SAMPLE_BENCHMARK,
-  SAMPLE_PATCH,
-  SAMPLE_PLAN,
-  samplePassed,
-  sampleRepository,
-  sampleSettings,
-  sampleTrigger,
-} from '../support/run-samples.js';
+import { HAPPY_ANSWERS, SAMPLE_PATCH, sampleRepository, sampleTrigger } from '../support/run-samples.js';
 
 type Behaviour = (effect: Effect, signal: AbortSignal) => Promise<MachineEvent | null>;
-
-const HAPPY: Record<EffectKind, MachineEvent | null> = {
-  acknowledge: { type: 'ACKNOWLEDGED', issueNumber: 12 },
-  prepare: { type: 'PREPARED', settings: sampleSettings() },
-  plan: { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK },
-  execute: { type: 'PATCH_READY', patch: SAMPLE_PATCH },
-  evaluate: { type: 'EVALUATION_PASSED', evaluation: samplePassed() },
-  recover: { type: 'NO_FURTHER_IDEA', reason: 'none' },
-  submit: {
-    type: 'PULL_REQUEST_OPENED',
-    submission: { branch: 'hasten/x', commit: 'f'.repeat(40), pullNumber: 13, url: 'u', draft: true },
-  },
-  report: { type: 'REPORTED' },
-  remember: null,
-  discard: null,
-  'update-status': null,
-  'ask-approval': null,
-  reply: null,
-  'make-ready': null,
-  'record-fate': null,
-};
 
 const open: { engine: Engine; database: Database }[] = [];
 
@@ -59,7 +30,7 @@ async function startEngine(behaviours: Partial<Record<EffectKind, Behaviour>> = 
   const station = (kind: EffectKind) => async (effect: Effect, context: { signal: AbortSignal }) => {
     calls.push(effect);
     const behaviour = behaviours[kind];
-    return behaviour === undefined ? HAPPY[kind] : behaviour(effect, context.signal);
+    return behaviour === undefined ? HAPPY_ANSWERS[kind] : behaviour(effect, context.signal);
   };
   const stations: Stations = {
     acknowledge: station('acknowledge'),
@@ -163,7 +134,7 @@ describe('the engine', () => {
     const { deliver, calls, states } = await startEngine({
       plan: async () => {
         await held;
-        return HAPPY.plan;
+        return HAPPY_ANSWERS.plan;
       },
     });
     await deliver({ kind: 'trigger', trigger: sampleTrigger() }, 'a');
@@ -182,7 +153,7 @@ describe('the engine', () => {
     const { deliver, calls, states } = await startEngine({
       plan: async () => {
         await new Promise((resolve) => setTimeout(resolve, 150));
-        return HAPPY.plan;
+        return HAPPY_ANSWERS.plan;
       },
     });
     await deliver({ kind: 'trigger', trigger: sampleTrigger() });
@@ -201,7 +172,7 @@ describe('the engine', () => {
       evaluate: async () => {
         failures += 1;
         if (failures <= 2) throw new PeerError({ code: 'GITHUB_DOWN', message: 'down' });
-        return HAPPY.evaluate;
+        return HAPPY_ANSWERS.evaluate;
       },
     });
     await deliver({ kind: 'trigger', trigger: sampleTrigger() });
@@ -218,7 +189,7 @@ describe('the engine', () => {
     const { deliver, calls, states } = await startEngine({
       execute: async () => {
         calls_ += 1;
-        if (calls_ > 1) return HAPPY.execute;
+        if (calls_ > 1) return HAPPY_ANSWERS.execute;
         throw new BudgetError({
           code: 'BUDGET_EXHAUSTED',
           message: 'no',
@@ -280,7 +251,7 @@ describe('the engine', () => {
 
   it('ends a pause that nobody answers after seven days', async () => {
     const { deliver, calls, states, advanceClock } = await startEngine({
-      evaluate: async () => HAPPY.evaluate,
+      evaluate: async () => HAPPY_ANSWERS.evaluate,
     });
     await deliver({ kind: 'trigger', trigger: sampleTrigger({ outsideText: true }) });
     await until(() => count(calls, 'ask-approval') === 1);
@@ -388,7 +359,7 @@ describe('the engine', () => {
     pushing.advanceClock(3_600_001);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(pushing.states.at(-1)).toBe('submitting');
-    open_(HAPPY.submit);
+    open_(HAPPY_ANSWERS.submit);
     await until(() => pushing.states.at(-1) === 'listening');
     expect(pushing.calls.find((call) => call.kind === 'report')?.payload).toMatchObject({
       run: { outcome: 'pull-request' },
