@@ -13,6 +13,7 @@ import {
   openStage,
   RUN_MS,
   untilState,
+  WAIT_MS,
   waitFor,
 } from './support.js';
 import { expectTidyEnd, expectTurnsPaidOnce, rowsOf } from './traces.js';
@@ -95,20 +96,20 @@ describe('a Docker engine that is away', () => {
       const issue = await labelledIssue(stage);
       const waits = (kind: string) => () =>
         stage.log().some((entry) => entry.msg.startsWith(`${kind} `) && /tried again/.test(entry.msg));
-      await waitFor(stage, waits('prepare'), RUN_MS, 'a run that waits');
+      await waitFor(stage, waits('prepare'), WAIT_MS, 'a run that waits');
       await waitFor(
         stage,
         async () => (await botComments(stage, issue)).length === 1,
-        RUN_MS,
+        WAIT_MS,
         'the status comment',
       );
       expect(stage.model?.calls()).toEqual([]);
 
       await door.open();
       const executing = () => stage.model?.calls().some((call) => call.station === 'executing') ?? false;
-      await waitFor(stage, executing, RUN_MS, 'a model turn of executing');
+      await waitFor(stage, executing, WAIT_MS, 'a model turn of executing');
       await door.shut();
-      await waitFor(stage, waits('execute'), RUN_MS, 'a run that waits in its middle');
+      await waitFor(stage, waits('execute'), WAIT_MS, 'a run that waits in its middle');
       await door.open();
 
       const ended = await untilState(stage, 'listening');

@@ -10,6 +10,7 @@ import {
   openStage,
   RUN_MS,
   untilState,
+  WAIT_MS,
   waitFor,
 } from './support.js';
 import { expectTidyEnd, expectTurnsPaidOnce, rowsOf, sandboxLeftovers } from './traces.js';
@@ -45,7 +46,7 @@ describe('SIGTERM', () => {
         env: { HASTEN_GRACE_SECONDS: String(GRACE_SECONDS) },
       });
       const issue = await labelledIssue(stage);
-      await waitFor(stage, () => calls(stage, 'executing') === 1, RUN_MS, 'a model turn of executing');
+      await waitFor(stage, () => calls(stage, 'executing') >= 1, WAIT_MS, 'a model turn of executing');
       const [first, during] = await Promise.all([
         stop(stage),
         new Promise((resolve) => setTimeout(resolve, 300)).then(() => webhookStatus(stage)),
@@ -64,7 +65,7 @@ describe('SIGTERM', () => {
       await waitFor(
         stage,
         async () => (await sandboxLeftovers(stage.dataDir)).some((name) => /-arm-\d+$/.test(name)),
-        RUN_MS,
+        WAIT_MS,
         'arms that measure',
       );
       const second = await stop(stage);

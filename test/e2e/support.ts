@@ -8,6 +8,8 @@ import { type Stage, type StageOptions, startStage } from '../support/stage.js';
 export const REPOSITORY = 'acme/unique-values';
 /** One run takes about half a minute on two idle cores. */
 export const RUN_MS = 600_000;
+/** A single wait gives up before the test does, so that the failure says what was waited for. */
+export const WAIT_MS = 180_000;
 
 const open: Stage[] = [];
 
@@ -38,7 +40,7 @@ export async function labelledIssue(stage: Stage, author = 'writer', labeller = 
 }
 
 /** Waits until the machine has come to a state so many times; gives the entry of the last one. */
-export async function untilState(stage: Stage, state: string, times = 1, timeoutMs = RUN_MS) {
+export async function untilState(stage: Stage, state: string, times = 1, timeoutMs = WAIT_MS) {
   let found: ReturnType<Stage['log']> = [];
   await waitFor(
     stage,

@@ -84,7 +84,8 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
     logLevel: 'silent',
     ...(options.apiKey === undefined ? {} : { auth: { apiKeys: [options.apiKey] } }),
   });
-  const delay = options.delayMs === undefined ? {} : { latency: options.delayMs };
+  // Its `latency` holds back the parts of a stream only; this one holds back every answer.
+  const delay = options.delayMs ? { chaos: { latencyMs: options.delayMs } } : {};
   const nothing = { content: '' };
   mock.addFixture({
     match: { predicate: (body) => look(body).fault?.kind === 'cut' },
