@@ -9,6 +9,11 @@ export interface DetectedProject {
   readonly install: InstallSpec;
   readonly build: string | null;
   readonly test: string | null;
+  readonly checks: {
+    readonly types: string | null;
+    readonly lint: string | null;
+    readonly format: string | null;
+  };
   /** Module under test, a path from the root. */
   readonly entry: string | null;
 }
@@ -22,6 +27,26 @@ const LOCKFILES: readonly (readonly [string, PackageManager])[] = [
   ['npm-shrinkwrap.json', 'npm'],
 ];
 
+/** Scripts by the names that most projects give them; a name that may also rewrite files is not among them. */
+const TYPE_SCRIPTS = [
+  'typecheck',
+  'type-check',
+  'check-types',
+  'check:types',
+  'types',
+  'test:types',
+  'tsc',
+] as const;
+const LINT_SCRIPTS = ['lint', 'lint:check', 'check:lint'] as const;
+const FORMAT_SCRIPTS = [
+  'format:check',
+  'check:format',
+  'fmt:check',
+  'prettier:check',
+  'format-check',
+] as const;
+const NO_CHECKS = { types: null, lint: null, format: null } as const;
+
 /** What `npm init` writes as test script. */
 const PLACEHOLDER_TEST = /^echo ["']?Error: no test specified["']? && exit 1$/;
 /** A benchmark is an ES module that imports the entry, so conditions are tried in that order. */
@@ -34,7 +59,7 @@ const packageSchema = z.looseObject({
   main: script,
   module: script,
   exports: z.unknown().optional(),
-  scripts: z.looseObject({ build: script, test: script }).optional().catch(undefined),
+  scripts: z.record(z.string(), script).optional().catch(undefined),
   dependencies: z.record(z.string(), z.unknown()).optional().catch(undefined),
   devDependencies: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
@@ -58,16 +83,22 @@ export function parsePackageJson(text: string): PackageJson | null {
  */
 export function detectProject(packageJson: PackageJson | null, files: readonly TreeEntry[]): DetectedProject {
   if (packageJson === null) {
-    return { install: { packageManager: 'none', command: null }, build: null, test: null, entry: null };
+    const install = { packageManager: 'none', command: null } as const;
+    return { install, build: null, test: null, checks: NO_CHECKS, entry: null };
   }
   const paths = new Set(files.filter(isRegularFile).map((file) => file.path));
   const manager = lockedManager(packageJson, paths);
+  const first = (names: readonly string[]) => {
+    const found = names.find((name) => nonEmpty(packageJson.scripts?.[name]) !== null);
+    return found === undefined ? null : `${manager ?? 'npm'} run ${found}`;
+  };
   const build = nonEmpty(packageJson.scripts?.build);
   const test = nonEmpty(packageJson.scripts?.test);
   return {
     install: installOf(packageJson, manager),
     build: build === null ? null : `${manager ?? 'npm'} run build`,
     test: test === null || PLACEHOLDER_TEST.test(test) ? null : `${manager ?? 'npm'} test`,
+    checks: { types: first(TYPE_SCRIPTS), lint: first(LINT_SCRIPTS), format: first(FORMAT_SCRIPTS) },
     entry: entryOf(packageJson, paths, build !== null),
   };
 }

@@ -2,6 +2,7 @@
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { UserError } from '../domain/errors.js';
+import { REPORT_FORMATS } from '../domain/plan.js';
 
 /** Where a repository keeps its settings, on its default branch. */
 export const SETTINGS_PATH = '.github/hasten.yml';
@@ -76,45 +77,68 @@ function innerPath() {
     .refine(isInnerPath, 'a path from the root of the repository, without "..", "." or a leading "/"');
 }
 
+/** A file that a tool writes: in the repository, or below `/tmp`. */
+function reportPath() {
+  const allowed = 'a path from the root of the repository, or below /tmp, without ".."';
+  return z.string(allowed).refine((path) => isInnerPath(path.replace(/^\/tmp\//, '')), allowed);
+}
+
+/** A share as a number or in percent. */
+function share(least: number, most: number) {
+  const allowed = `a number from ${least} to ${most}, or a percentage from "${least * 100}%" to "${most * 100}%"`;
+  const percentage = z
+    .string()
+    .regex(/^\d{1,3}(?:\.\d{1,3})?%$/)
+    .transform(percentOf);
+  return z
+    .union([z.number(), percentage], allowed)
+    .refine((value) => value >= least && value <= most, allowed);
+}
+
 function seconds(ceilingMs: number) {
   const most = Math.floor(ceilingMs / 1000);
   const allowed = `a whole number of seconds from 1 to ${most} (the operator's limit)`;
   return z.int(allowed).min(1, allowed).max(most, allowed);
 }
 
+/** A module for Hasten's own harness, or a command, or a command whose tool writes a known report. */
+function benchmark() {
+  const formats = `one of ${REPORT_FORMATS.join(', ')}`;
+  return z.union(
+    [
+      z.strictObject({ module: innerPath(), entry: innerPath().optional() }),
+      z.strictObject({
+        command: command(),
+        report: z.enum(REPORT_FORMATS, formats).optional(),
+        file: reportPath().optional(),
+      }),
+    ],
+    `an object with module and entry, or with command, or with command, report (${formats}) and file`,
+  );
+}
+
 /** The schema of the file under an operator's ceilings; each message says what is allowed. */
 function fileSchema(ceilings: RepositoryCeilings) {
   const attempts = `a whole number from 1 to ${ceilings.attempts} (the operator's limit)`;
   const budget = `dollars above 0, at most ${ceilings.budgetUsd} (the operator's limit)`;
-  const effect = 'a number from 0.01 to 0.5, or a percentage from "1%" to "50%"';
   const memory = `a size like "512MiB" or "1GiB", from 128MiB to ${ceilings.memoryBytes / MIB}MiB (the operator's limit)`;
   const glob = 'a glob of at most 200 characters from the root, without ".." or a leading "/"';
   return z.strictObject({
     install: command().optional(),
     build: command().optional(),
     test: command().optional(),
-    benchmark: z
-      .strictObject({ module: innerPath(), entry: innerPath().optional() }, 'an object with module and entry')
-      .optional(),
+    types: command().optional(),
+    lint: command().optional(),
+    format: command().optional(),
+    benchmark: benchmark().optional(),
     entry: innerPath().optional(),
     allow: z
       .array(z.string(glob).min(1, glob).max(200, glob).refine(isInnerPath, glob), 'a list of globs')
       .max(MAX_GLOBS, `at most ${MAX_GLOBS} globs`)
       .optional(),
     attempts: z.int(attempts).min(1, attempts).max(ceilings.attempts, attempts).optional(),
-    minimumEffect: z
-      .union(
-        [
-          z.number(),
-          z
-            .string()
-            .regex(/^\d{1,2}(?:\.\d{1,3})?%$/)
-            .transform(percentOf),
-        ],
-        effect,
-      )
-      .refine((value) => value >= 0.01 && value <= 0.5, effect)
-      .optional(),
+    minimumEffect: share(0.01, 0.5).optional(),
+    memoryGrowth: share(0.05, 5).optional(),
     approval: z
       .enum(['auto', 'before-push', 'draft', 'none'], 'one of auto, before-push, draft, none')
       .optional(),
@@ -193,9 +217,9 @@ function describeIssue(issue: z.core.$ZodIssue, data: unknown): readonly string[
 }
 
 function knownKeys(path: readonly PropertyKey[]): string {
-  if (path[0] === 'benchmark') return 'module, entry';
+  if (path[0] === 'benchmark') return 'module, entry; or command, report, file';
   if (path[0] === 'timeouts') return 'install, build, test, measure';
-  return 'install, build, test, benchmark, entry, allow, attempts, minimumEffect, approval, budget, timeouts, memory';
+  return 'install, build, test, types, lint, format, benchmark, entry, allow, attempts, minimumEffect, memoryGrowth, approval, budget, timeouts, memory';
 }
 
 function memberOf(value: unknown, key: PropertyKey): unknown {

@@ -15,6 +15,7 @@ import {
 const MAX_PACKAGE_JSON_BYTES = 1024 * 1024;
 const DEFAULT_ATTEMPTS = 3;
 const DEFAULT_MINIMUM_EFFECT = 0.05;
+const DEFAULT_MEMORY_GROWTH = 0.2;
 
 /** What the settings are read from; all of it at the base commit of the default branch. */
 export interface RepositorySources {
@@ -68,17 +69,23 @@ function merge(
   detected: DetectedProject,
   ceilings: RepositoryCeilings,
 ): RepositorySettings {
-  const entry = file?.entry ?? file?.benchmark?.entry ?? detected.entry;
+  const entry = file?.entry ?? moduleOf(file)?.entry ?? detected.entry;
   const installMs = milliseconds(file?.timeouts?.install) ?? ceilings.timeouts.installMs;
   return {
     install: { ...installOf(file, detected.install), timeoutMs: installMs },
     build: file?.build ?? detected.build,
     test: file?.test ?? detected.test,
+    checks: {
+      types: file?.types ?? detected.checks.types,
+      lint: file?.lint ?? detected.checks.lint,
+      format: file?.format ?? detected.checks.format,
+    },
     benchmark: benchmarkOf(file, entry),
     entry,
     allow: file?.allow ?? [],
     attempts: file?.attempts ?? Math.min(DEFAULT_ATTEMPTS, ceilings.attempts),
     minimumEffect: file?.minimumEffect ?? DEFAULT_MINIMUM_EFFECT,
+    memoryGrowth: file?.memoryGrowth ?? DEFAULT_MEMORY_GROWTH,
     approval: file?.approval ?? 'auto',
     budgetUsd: file?.budget ?? ceilings.budgetUsd,
     timeouts: {
@@ -98,15 +105,27 @@ function installOf(file: RepositoryFile | null, detected: InstallSpec): InstallS
   return { packageManager: packageManager === 'none' ? 'npm' : packageManager, command: file.install };
 }
 
+function moduleOf(file: RepositoryFile | null) {
+  const benchmark = file?.benchmark;
+  return benchmark !== undefined && 'module' in benchmark ? benchmark : undefined;
+}
+
 function benchmarkOf(file: RepositoryFile | null, entry: string | null): RepositorySettings['benchmark'] {
   if (file?.benchmark === undefined) return null;
-  const tested = file.benchmark.entry ?? entry;
+  const { benchmark } = file;
+  if ('command' in benchmark) {
+    const { command, report, file: reportFile } = benchmark;
+    return report === undefined
+      ? { kind: 'command', command }
+      : { kind: 'report', command, format: report, file: reportFile ?? null };
+  }
+  const tested = benchmark.entry ?? entry;
   if (tested === null) {
     throw settingsInvalid([
       'benchmark.entry is missing; allowed: the path of the module that the benchmark loads, since package.json names none',
     ]);
   }
-  return { module: file.benchmark.module, entry: tested };
+  return { kind: 'module', module: benchmark.module, entry: tested };
 }
 
 /** A benchmark must be there at the base commit; an entry too, unless a build makes it. */
@@ -116,9 +135,10 @@ function refuseMissingFiles(
   files: readonly TreeEntry[],
 ): void {
   const paths = new Set(files.filter(isRegularFile).map((entry) => entry.path));
+  const benchmark = moduleOf(file);
   const named: readonly (readonly [string, string | undefined])[] = [
-    ['benchmark.module', file?.benchmark?.module],
-    ['benchmark.entry', settings.build === null ? file?.benchmark?.entry : undefined],
+    ['benchmark.module', benchmark?.module],
+    ['benchmark.entry', settings.build === null ? benchmark?.entry : undefined],
     ['entry', settings.build === null ? file?.entry : undefined],
   ];
   const problems = named.flatMap(([key, path]) =>

@@ -1,10 +1,33 @@
 /** What the gate answers: a verdict with its interval, and the evaluation that allows or refuses a pull request. */
-import type { Benchmark } from './plan.js';
+import type { Benchmark, HotFunction } from './plan.js';
 import type { RepositoryRef } from './repository.js';
 import type { RepositorySettings } from './settings.js';
 
 export type Verdict = 'faster' | 'slower' | 'no-change' | 'inconclusive';
-export type EvaluationStep = 'policy' | 'build' | 'tests' | 'same-output' | 'measurement';
+/** In the order in which they are done. */
+export type EvaluationStep =
+  | 'policy'
+  | 'build'
+  | 'checks'
+  | 'tests'
+  | 'changed-lines'
+  | 'same-output'
+  | 'measurement'
+  | 'held-back';
+
+/** What the figures are: CPU time of the processes, wall time where the work waits, or a tool's own figures. */
+export type Metric = 'cpu-time' | 'wall-time' | 'reported';
+
+/** What a gain must not be paid with. Both sides as medians: milliseconds, for memory MiB. */
+export interface SideCost {
+  readonly cost: 'import-time' | 'first-call' | 'wall-time' | 'peak-memory';
+  /** Patch over base by the Hodges–Lehmann estimate of the pairs; above 1 is worse. */
+  readonly ratio: number;
+  readonly base: number;
+  readonly patch: number;
+  /** Worse beyond what the settings allow and beyond noise: no verdict `faster` then. */
+  readonly worse: boolean;
+}
 
 /** One workload of the benchmark, measured as interleaved pairs. Ratios are base time divided by patch time: above 1 is faster. */
 export interface WorkloadMeasurement {
@@ -18,7 +41,9 @@ export interface WorkloadMeasurement {
   readonly pairs: number;
   /** Base against a byte-identical copy of itself in the same measurement. */
   readonly control: { readonly ratio: number; readonly blocks: number; readonly vetoed: boolean };
-  /** Median CPU milliseconds per operation. */
+  /** What else changed; empty where the kind of benchmark cannot tell. */
+  readonly costs: readonly SideCost[];
+  /** Median milliseconds of the metric per operation. */
   readonly baseMs: number;
   readonly patchMs: number;
   /** ln(patch/base) of each pair in the order measured. */
@@ -28,7 +53,7 @@ export interface WorkloadMeasurement {
 export interface Measurement {
   /** The worst verdict over workloads; `faster` only when at least one is faster and none slower. */
   readonly verdict: Verdict;
-  readonly metric: 'cpu-time';
+  readonly metric: Metric;
   readonly minimumEffect: number;
   readonly workloads: readonly WorkloadMeasurement[];
   /** Fresh processes run, over all arms. */
@@ -66,6 +91,8 @@ export interface EvaluationPassed {
   readonly measurement: Measurement;
   /** Confirmation in fresh containers; null only in settings that switch it off. */
   readonly confirmation: Measurement | null;
+  /** The held-back workload, faster too; null where there is none. */
+  readonly heldBack: Measurement | null;
   /** Reasons why the pull request must be a draft; empty for none. */
   readonly draftReasons: readonly string[];
   /** Commands that a person can run to see the same. */
@@ -91,7 +118,7 @@ export type Evaluation = EvaluationPassed | EvaluationFailed;
 
 /**
  * Port for planning: tries a benchmark on the base commit before it is frozen. `ok` means that it builds, loads, runs
- * and gives the same checksum twice; `msPerOp` is CPU time. A benchmark that does not work is an answer (`reason` is
+ * and gives the same checksum twice; `msPerOp` is in the measurement's metric. A benchmark that does not work is an answer (`reason` is
  * one sentence with the error's text), not an error; throws PeerError when the engine fails.
  */
 export type BenchmarkTrial = (
@@ -104,6 +131,11 @@ export type BenchmarkTrial = (
   },
   signal: AbortSignal,
 ) => Promise<
-  | { readonly ok: true; readonly workloads: readonly { readonly name: string; readonly msPerOp: number }[] }
+  | {
+      readonly ok: true;
+      readonly workloads: readonly { readonly name: string; readonly msPerOp: number }[];
+      /** Hottest functions of the base under the benchmark; empty where the kind of benchmark gives no profile. */
+      readonly profile: readonly HotFunction[];
+    }
   | { readonly ok: false; readonly reason: string }
 >;

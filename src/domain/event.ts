@@ -2,7 +2,7 @@
 
 import type { StoredError } from './errors.js';
 import type { EvaluationFailed, EvaluationPassed } from './evaluation.js';
-import type { Benchmark, Patch, Plan } from './plan.js';
+import type { Benchmark, HotFunction, Patch, Plan } from './plan.js';
 import type { Submission } from './run.js';
 import type { RepositorySettings } from './settings.js';
 import type { Trigger } from './trigger.js';
@@ -12,7 +12,13 @@ export type MachineEvent =
   /** The status comment stands; for alerts the tracking issue too. */
   | { readonly type: 'ACKNOWLEDGED'; readonly issueNumber: number | null }
   | { readonly type: 'PREPARED'; readonly settings: RepositorySettings }
-  | { readonly type: 'PLAN_READY'; readonly plan: Plan; readonly benchmark: Benchmark }
+  | {
+      readonly type: 'PLAN_READY';
+      readonly plan: Plan;
+      readonly benchmark: Benchmark;
+      /** Hottest functions of the base under the benchmark; empty where there is no profile. */
+      readonly profile: readonly HotFunction[];
+    }
   | { readonly type: 'NOTHING_TO_GAIN'; readonly reason: string }
   | { readonly type: 'PATCH_READY'; readonly patch: Patch }
   | { readonly type: 'EVALUATION_PASSED'; readonly evaluation: EvaluationPassed }

@@ -2,7 +2,7 @@
 
 import type { StoredError } from './errors.js';
 import type { EvaluationFailed, EvaluationPassed } from './evaluation.js';
-import type { Benchmark, Patch, Plan } from './plan.js';
+import type { Benchmark, HotFunction, Patch, Plan } from './plan.js';
 import type { RepositorySettings } from './settings.js';
 import type { PauseReason, RunId, RunOutcome, Trigger } from './trigger.js';
 
@@ -61,6 +61,8 @@ export interface RunRecord {
   readonly settings: RepositorySettings | null;
   readonly plan: Plan | null;
   readonly benchmark: Benchmark | null;
+  /** Hottest functions of the base under the benchmark. */
+  readonly profile: readonly HotFunction[];
   readonly patch: Patch | null;
   readonly evaluation: EvaluationPassed | null;
   readonly lastFailure: EvaluationFailed | StoredError | null;

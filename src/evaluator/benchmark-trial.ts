@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { BenchmarkTrial } from '../domain/evaluation.js';
 import type { CommandResult, Sandbox, Workspace } from '../domain/sandbox.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { moduleOf } from './evaluation-context.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
@@ -51,13 +52,13 @@ export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
       const workloads = await measureBaseline({
         sandbox,
         workspace,
-        benchmark,
+        benchmark: moduleOf(benchmark),
         memoryBytes: settings.memoryBytes,
         timeoutMs: Math.min(deps.timeoutMs ?? 60_000, settings.timeouts.measureMs),
         protocol: DEFAULT_PROTOCOL,
         signal,
       });
-      return { ok: true, workloads };
+      return { ok: true, workloads, profile: [] };
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       return { ok: false, reason: [error.message, error.evidence].join('\n').trim() };

@@ -10,7 +10,12 @@ import { allSettled } from './all-settled.js';
 import { createArmSession } from './arm-session.js';
 import { buildWorkspace } from './build-step.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
-import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
+import {
+  type EvaluateOptions,
+  type EvaluationContext,
+  moduleOf,
+  prepareWorkspace,
+} from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
 import { withCpus } from './measurement-lock.js';
 import { confirm, expectFaster, measureToVerdict } from './measurement-step.js';
@@ -97,6 +102,7 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
+    heldBack: null,
     draftReasons: draftReasons(context),
     reproduce: reproduceCommands(context),
   };
@@ -134,7 +140,11 @@ async function measureInArms(
   const session = createArmSession(sandbox, workspaces, environment.cpuset, station.signal);
   try {
     const arms = await session.renew();
-    const request = { benchmark, nonce: randomUUID, timeoutMs: options.observationTimeoutMs };
+    const request = {
+      benchmark: moduleOf(benchmark),
+      nonce: randomUUID,
+      timeoutMs: options.observationTimeoutMs,
+    };
     const workloads = await log.run('same-output', async () => {
       station.progress('comparing outputs');
       const value = await checkSameOutput(arms, request);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { loadavg } from 'node:os';
 import type { Measurement, WorkloadMeasurement } from '../domain/evaluation.js';
 import type { ArmSession, Arms } from './arm-session.js';
-import type { EvaluationContext } from './evaluation-context.js';
+import { type EvaluationContext, moduleOf } from './evaluation-context.js';
 import { measure } from './measure.js';
 import { StepFailed } from './step-failed.js';
 
@@ -100,7 +100,7 @@ function measureOnce(
   const { settings, options, station, benchmark } = context;
   return measure({
     arms,
-    benchmark,
+    benchmark: moduleOf(benchmark),
     workloads: plan.workloads,
     minimumEffect: settings.minimumEffect,
     protocol: options.protocol,

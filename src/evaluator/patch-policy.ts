@@ -17,8 +17,8 @@ export const DEFAULT_PATCH_LIMITS: PatchLimits = { maxFiles: 40, maxLines: 3000,
 export interface PatchPolicy {
   /** Globs of the settings that open what the default closes; never tests, benchmarks, CI, manifests or lockfiles. */
   readonly allow: readonly string[];
-  /** Path of the benchmark that decides. */
-  readonly benchmarkPath: string;
+  /** Paths of the benchmark that decides. */
+  readonly benchmarkPaths: readonly string[];
   readonly limits: PatchLimits;
 }
 
@@ -71,7 +71,7 @@ function closedBy(
   policy: PatchPolicy,
 ): { readonly name: string; readonly because: string } | null {
   const comparable = folded(path);
-  if (comparable === folded(policy.benchmarkPath)) {
+  if (policy.benchmarkPaths.some((each) => folded(each) === comparable)) {
     return { name: 'benchmark', because: 'is the benchmark that decides' };
   }
   const segments = comparable.split('/');

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { BugError, UserError } from '../domain/errors.js';
 import type { AppliedPatch } from '../domain/repository.js';
-import type { EvaluationContext } from './evaluation-context.js';
+import { type EvaluationContext, frozenFiles } from './evaluation-context.js';
 import { clipped } from './evidence.js';
 import { patchRefusals } from './patch-policy.js';
 import { StepFailed } from './step-failed.js';
@@ -21,7 +21,7 @@ export async function checkPolicy(context: EvaluationContext): Promise<string> {
   }
   const refusals = patchRefusals(applied.changes, {
     allow: context.settings.allow,
-    benchmarkPath: context.benchmark.path,
+    benchmarkPaths: [...frozenFiles(context.benchmark).keys()],
     limits: context.options.limits,
   });
   const [first] = refusals;
@@ -66,7 +66,7 @@ async function expectFrozen({ benchmark, patch, baseCommit }: EvaluationContext)
 /** A repository's own benchmark is the file of the base commit, nothing else. */
 async function expectBenchmarkOfBase(context: EvaluationContext): Promise<void> {
   const { benchmark, mirror, repository, baseCommit } = context;
-  if (benchmark.origin !== 'repository') return;
+  if (benchmark.origin !== 'repository' || benchmark.kind !== 'module') return;
   const file = await mirror.readFile(repository, baseCommit, benchmark.path);
   if (file !== null && file.toString('utf8') === benchmark.source) return;
   throw new StepFailed({

@@ -1,4 +1,5 @@
 /** Commands that a person can run in a clone to see base and patch differ, without Hasten. */
+import type { Benchmark } from '../domain/plan.js';
 import type { EvaluationContext } from './evaluation-context.js';
 
 const DEFAULT_INSTALL = {
@@ -15,8 +16,12 @@ export function reproduceCommands(context: EvaluationContext): readonly string[]
   return [
     `git checkout ${baseCommit}`,
     ...[install, settings.build, settings.test].filter((command) => command !== null),
-    timingCommand(context.benchmark.path, context.benchmark.entry),
+    benchmarkCommand(context.benchmark),
   ];
+}
+
+function benchmarkCommand(benchmark: Benchmark): string {
+  return benchmark.kind === 'module' ? timingCommand(benchmark.path, benchmark.entry) : benchmark.source;
 }
 
 /** Prints CPU microseconds per call after a warm-up, as the smallest of five batches. */

@@ -67,6 +67,7 @@ export function createWorkloadSeries(name: string, rule: GateRule): WorkloadSeri
         blocks: controls().length,
         vetoed: isVetoed(),
       },
+      costs: [],
       baseMs: median(blocks.map(({ base }) => base.cpuNsPerOp / 1e6)),
       patchMs: median(blocks.map(({ patch }) => patch.cpuNsPerOp / 1e6)),
       logRatios: logRatios(),

@@ -33,7 +33,7 @@ function kept(run: RunRecord, event: TimedEvent): RunRecord {
     case 'PREPARED':
       return { ...run, settings: event.settings };
     case 'PLAN_READY':
-      return { ...run, plan: event.plan, benchmark: event.benchmark };
+      return { ...run, plan: event.plan, benchmark: event.benchmark, profile: event.profile };
     case 'PLAN_UPDATED':
       return { ...run, plan: event.plan };
     case 'PATCH_READY':

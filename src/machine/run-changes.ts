@@ -23,6 +23,7 @@ export function startRun(event: Of<'RUN_REQUESTED'>): RunRecord {
     settings: null,
     plan: null,
     benchmark: null,
+    profile: [],
     patch: null,
     evaluation: null,
     lastFailure: null,

@@ -4,7 +4,8 @@ import type { Effect, Station, StationContext } from '../domain/effect.js';
 import { UserError } from '../domain/errors.js';
 import type { MachineEvent } from '../domain/event.js';
 import type { Lesson } from '../domain/lesson.js';
-import type { Benchmark } from '../domain/plan.js';
+import { type Benchmark, benchmarkName, type ModuleBenchmark } from '../domain/plan.js';
+import type { BenchmarkSettings } from '../domain/settings.js';
 import { createBaseFiles } from './base-files.js';
 import { type PlanWithBenchmark, planOf, planWithBenchmarkSchema, reasonSchema } from './plan-shape.js';
 import type { PlannerDeps } from './planner-deps.js';
@@ -48,6 +49,7 @@ async function repositoryBenchmark(
   { run, settings }: PlannerSession,
 ): Promise<Benchmark | null> {
   if (settings.benchmark === null) return null;
+  if (settings.benchmark.kind !== 'module') return commandBenchmark(settings.benchmark);
   const { module, entry } = settings.benchmark;
   const source = await deps.mirror.readFile(effect.repository, run.trigger.baseCommit, module);
   if (source === null) {
@@ -59,9 +61,24 @@ async function repositoryBenchmark(
   return benchmarkOf('repository', module, source.toString('utf8'), entry);
 }
 
-function benchmarkOf(origin: Benchmark['origin'], path: string, source: string, entry: string): Benchmark {
-  const sha256 = createHash('sha256').update(source).digest('hex');
-  return { kind: 'module', origin, path, source, sha256, entry };
+function benchmarkOf(
+  origin: Benchmark['origin'],
+  path: string,
+  source: string,
+  entry: string,
+): ModuleBenchmark {
+  return { kind: 'module', origin, path, source, sha256: sha256(source), entry, heldBack: null };
+}
+
+function commandBenchmark(settings: Exclude<BenchmarkSettings, { kind: 'module' }>): Benchmark {
+  const { command: source } = settings;
+  const frozen = { origin: 'repository', source, sha256: sha256(source) } as const;
+  if (settings.kind === 'command') return { kind: 'command', ...frozen };
+  return { kind: 'report', ...frozen, format: settings.format, file: settings.file };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 async function tryBaseline(
@@ -71,12 +88,12 @@ async function tryBaseline(
   session: PlannerSession,
   benchmark: Benchmark,
 ): Promise<string> {
-  context.progress(`tries the benchmark ${benchmark.path} on the base`);
+  context.progress(`tries the benchmark ${benchmarkName(benchmark)} on the base`);
   const trial = await deps.benchmarkTrial(trialOf(effect, session, benchmark), context.signal);
   if (trial.ok) return told(trial.workloads);
   throw new UserError({
     code: 'BENCHMARK_UNUSABLE',
-    message: `The benchmark "${benchmark.path}" does not work on the base commit: ${trial.reason}`,
+    message: `The benchmark "${benchmarkName(benchmark)}" does not work on the base commit: ${trial.reason}`,
   });
 }
 
@@ -144,7 +161,10 @@ function finishPlan(freezeFor: (fields: PlanWithBenchmark) => Promise<Frozen>): 
       const frozen = await freezeFor(fields);
       if (frozen.ok) {
         const { benchmark } = frozen;
-        return { kind: 'finished', value: { type: 'PLAN_READY', plan: planOf(fields), benchmark } };
+        return {
+          kind: 'finished',
+          value: { type: 'PLAN_READY', plan: planOf(fields), benchmark, profile: [] },
+        };
       }
       if (toldOnce) throw unusable(frozen.reason);
       toldOnce = true;

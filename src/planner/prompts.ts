@@ -1,6 +1,6 @@
 /** What the model is told: rules of each station, and the task with its evidence, every foreign text delimited as data. */
 import type { Lesson } from '../domain/lesson.js';
-import type { Benchmark, Plan } from '../domain/plan.js';
+import { type Benchmark, benchmarkName, type Plan } from '../domain/plan.js';
 import type { Attempt, RunRecord } from '../domain/run.js';
 import type { RepositorySettings } from '../domain/settings.js';
 import { headAndTail } from './bounded-text.js';
@@ -162,7 +162,11 @@ function planText(plan: Plan): string {
 
 function benchmarkShown(benchmark: Benchmark): string {
   const whose =
-    benchmark.origin === 'repository' ? `the repository's own, ${benchmark.path}` : 'written in planning';
+    benchmark.origin === 'repository'
+      ? `the repository's own, ${benchmarkName(benchmark)}`
+      : 'written in planning';
+  if (benchmark.kind !== 'module')
+    return `The benchmark that decides is a command:\n${asData('benchmark', benchmark.source, BENCHMARK_BYTES)}`;
   return `The benchmark that decides (${whose}; module under test: ${benchmark.entry}):\n${asData('benchmark', benchmark.source, BENCHMARK_BYTES)}`;
 }
 
@@ -181,6 +185,7 @@ function commands(settings: RepositorySettings, benchmark: Benchmark): string {
 }
 
 function timing(benchmark: Benchmark): string {
+  if (benchmark.kind !== 'module') return `benchmark: ${benchmark.source}`;
   if (benchmark.origin !== 'repository') return '';
   if (!PLAIN_PATH.test(benchmark.path) || !PLAIN_PATH.test(benchmark.entry)) return '';
   const code =

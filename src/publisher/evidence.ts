@@ -13,9 +13,12 @@ const MAX_WORKLOADS_SHOWN = 20;
 const STEP_NAMES: Readonly<Record<StepReport['step'], string>> = {
   policy: 'Patch policy',
   build: 'Build',
+  checks: 'Types, lint, format',
   tests: 'Tests',
+  'changed-lines': 'Changed lines',
   'same-output': 'Same output',
   measurement: 'Measurement',
+  'held-back': 'Held-back workload',
 };
 
 /** What one workload saves at least: the lower bound of its speed-up over measurement and confirmation. Null without an interval. */

@@ -97,7 +97,7 @@ export function pullRequestBody(passed: PassedRun, key: string): string {
 
 function subject(passed: PassedRun, max: number): string {
   const title = plainLine(passed.plan?.title ?? '', max);
-  return title === '' ? `Make ${plainLine(passed.benchmark.entry, max - 12)} faster` : title;
+  return title === '' ? `Make ${plainLine(nameOf(passed.benchmark), max - 12)} faster` : title;
 }
 
 function draftSection(passed: PassedRun): string | null {
@@ -115,12 +115,29 @@ function claimOfModel({ plan, patch }: PassedRun): string {
   return parts.filter((part) => part !== '').join('\n>\n');
 }
 
+/** What gets faster, in a word. */
+function nameOf(benchmark: Benchmark): string {
+  return benchmark.kind === 'module' ? benchmark.entry : benchmark.source;
+}
+
 function benchmarkSentence(benchmark: Benchmark): string {
+  if (benchmark.kind !== 'module') {
+    const figures = benchmark.kind === 'report' ? `; figures out of its ${benchmark.format} report` : '';
+    return `Benchmark: this repository's own command ${inline(benchmark.source, 400)}${figures}.`;
+  }
   const whose =
     benchmark.origin === 'repository'
       ? `this repository's own ${code(benchmark.path)}, as of the base commit`
       : `written by Hasten (${code(benchmark.path)}) before any patch existed; judge whether it measures what matters`;
   return `Benchmark: ${whose}; it loads ${code(benchmark.entry)}; sha256 ${code(benchmark.sha256)}.`;
+}
+
+function benchmarkText(benchmark: RepositorySettings['benchmark']): string {
+  if (benchmark === null) return 'none';
+  if (benchmark.kind === 'module') return `${benchmark.module} on ${benchmark.entry}`;
+  return benchmark.kind === 'command'
+    ? benchmark.command
+    : `${benchmark.command} (${benchmark.format} report)`;
 }
 
 function settingsText(settings: RepositorySettings): string {
@@ -130,10 +147,14 @@ function settingsText(settings: RepositorySettings): string {
     `install: ${settings.install.command ?? `${settings.install.packageManager} (frozen lockfile)`}`,
     `build: ${settings.build ?? 'none'}`,
     `test: ${settings.test ?? 'none'}`,
-    `benchmark: ${benchmark === null ? 'none' : `${benchmark.module} on ${benchmark.entry}`}`,
+    `types: ${settings.checks.types ?? 'none'}`,
+    `lint: ${settings.checks.lint ?? 'none'}`,
+    `format: ${settings.checks.format ?? 'none'}`,
+    `benchmark: ${benchmarkText(benchmark)}`,
     `allow: ${settings.allow.length === 0 ? 'nothing beyond the default policy' : settings.allow.join(', ')}`,
     `attempts: ${settings.attempts}`,
     `minimumEffect: ${settings.minimumEffect}`,
+    `memoryGrowth: ${settings.memoryGrowth}`,
     `approval: ${settings.approval}`,
     `budget: ${dollars(settings.budgetUsd)}`,
     `timeouts (s): install ${timeouts.installMs / 1000}, build ${timeouts.buildMs / 1000}, test ${timeouts.testMs / 1000}, measure ${timeouts.measureMs / 1000}`,

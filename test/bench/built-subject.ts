@@ -125,7 +125,7 @@ async function withBuild(
   const settings = {
     build: BUILD,
     test: TEST,
-    benchmark: { module: benchmark.path, entry: benchmark.entry },
+    benchmark: { kind: 'module', module: benchmark.path, entry: benchmark.entry },
   };
   const texts: Readonly<Record<string, string>> = {
     'package.json': json(manifest),

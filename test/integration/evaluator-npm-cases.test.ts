@@ -56,7 +56,7 @@ describe('a published package as a repository', () => {
     expect(settings).toMatchObject({
       origin: 'file',
       test: 'node --test test/behaviour.test.mjs',
-      benchmark: { module: 'bench/radash-1032.bench.mjs', entry: 'dist/esm/index.mjs' },
+      benchmark: { kind: 'module', module: 'bench/radash-1032.bench.mjs', entry: 'dist/esm/index.mjs' },
       allow: ['dist/esm/array.mjs', 'dist/esm/object.mjs'],
       install: { packageManager: 'npm' },
     });

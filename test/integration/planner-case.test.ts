@@ -75,7 +75,7 @@ describe('scripts made from real changes', () => {
       docker: true,
       files: Object.fromEntries(repository.files),
       script: scriptFromCase({ baseFiles: repository.files, fixFiles: repository.fixFiles }),
-      settings: { benchmark: { module: repository.benchmarkPath, entry: repository.entry } },
+      settings: { benchmark: { kind: 'module', module: repository.benchmarkPath, entry: repository.entry } },
     });
     const planned = await createPlanStation(rig.deps)(rig.effect('plan'), rig.context());
     if (planned?.type !== 'PLAN_READY') throw new Error(JSON.stringify(planned));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MachineEvent } from '../../src/domain/event.js';
 import type { Money } from '../../src/domain/money.js';
+import { benchmarkName } from '../../src/domain/plan.js';
 import type { Attempt } from '../../src/domain/run.js';
 import { createExecuteStation } from '../../src/planner/execute-station.js';
 import { createPlanStation, WRITTEN_BENCHMARK_PATH } from '../../src/planner/plan-station.js';
@@ -88,10 +89,10 @@ describe('planning', () => {
       settings: { benchmark: null },
       script: writesBenchmark(subject, { source: BENCHMARK_SOURCE }),
       trial: async ({ benchmark }) => {
-        tried.push(benchmark.path);
+        tried.push(benchmarkName(benchmark));
         return tried.length === 1
           ? { ok: false, reason: 'checksum() gave two different strings' }
-          : { ok: true, workloads: [{ name: 'run', msPerOp: 2 }] };
+          : { ok: true, workloads: [{ name: 'run', msPerOp: 2 }], profile: [] };
       },
     });
     const event = only(await createPlanStation(it.deps)(it.effect('plan'), it.context()), 'PLAN_READY');

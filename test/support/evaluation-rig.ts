@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Effect } from '../../src/domain/effect.js';
 import type { Evaluation } from '../../src/domain/evaluation.js';
-import type { Benchmark, Patch } from '../../src/domain/plan.js';
+import type { ModuleBenchmark, Patch } from '../../src/domain/plan.js';
 import type { RepositorySettings } from '../../src/domain/settings.js';
 import { createEvaluateStation, type EvaluateStationDeps } from '../../src/evaluator/evaluate-station.js';
 import { startRun } from '../../src/machine/run-changes.js';
@@ -19,14 +19,14 @@ export interface Subject {
   readonly benchmarkPath: string;
   readonly entry: string;
   readonly settings?: Partial<RepositorySettings>;
-  readonly benchmark?: Partial<Benchmark>;
+  readonly benchmark?: Partial<ModuleBenchmark>;
 }
 
 export interface CommittedSubject {
   readonly repository: LocalRepository;
   readonly baseCommit: string;
   readonly settings: RepositorySettings;
-  readonly benchmark: Benchmark;
+  readonly benchmark: ModuleBenchmark;
   /** The patch that writes `files` over the base; null deletes. */
   patchOf(files: Files): Patch;
 }
@@ -109,6 +109,7 @@ function commitSubject(subject: Subject): CommittedSubject {
       source,
       sha256: sha256(source),
       entry: subject.entry,
+      heldBack: null,
       ...subject.benchmark,
     },
     patchOf(files) {

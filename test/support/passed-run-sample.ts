@@ -27,6 +27,7 @@ export function sampleWorkload(overrides: Partial<WorkloadMeasurement> = {}): Wo
     intervalKind: 'range of the paired ratios',
     pairs: 6,
     control: { ratio: 1.008, blocks: 6, vetoed: false },
+    costs: [],
     baseMs: 0.229926,
     patchMs: 0.044833,
     logRatios: [-1.6, -1.6, -1.5, -1.6, -1.7, -1.12],
@@ -50,6 +51,7 @@ export function samplePassedRun(overrides: Partial<RunRecord> = {}): RunRecord {
     settings: sampleSettings(),
     plan: SAMPLE_PLAN,
     benchmark,
+    profile: [],
     patch,
     evaluation: samplePassed({
       patchDigest: patch.digest,

@@ -3,7 +3,7 @@
 import type { EffectKind } from '../../src/domain/effect.js';
 import type { EvaluationFailed, EvaluationPassed, Measurement } from '../../src/domain/evaluation.js';
 import type { MachineEvent } from '../../src/domain/event.js';
-import type { Benchmark, Patch, Plan } from '../../src/domain/plan.js';
+import type { ModuleBenchmark, Patch, Plan } from '../../src/domain/plan.js';
 import type { RepositoryRef } from '../../src/domain/repository.js';
 import type { RepositorySettings } from '../../src/domain/settings.js';
 import type { Trigger } from '../../src/domain/trigger.js';
@@ -44,11 +44,13 @@ export function sampleSettings(overrides: Partial<RepositorySettings> = {}): Rep
     install: { packageManager: 'npm', command: null },
     build: null,
     test: 'npm test',
-    benchmark: { module: 'bench/sort.mjs', entry: 'index.js' },
+    benchmark: { kind: 'module', module: 'bench/sort.mjs', entry: 'index.js' },
     entry: 'index.js',
     allow: [],
     attempts: 3,
     minimumEffect: 0.05,
+    memoryGrowth: 0.2,
+    checks: { types: null, lint: null, format: null },
     approval: 'auto',
     budgetUsd: 5,
     timeouts: { installMs: 1000, buildMs: 1000, testMs: 1000, measureMs: 1000 },
@@ -67,13 +69,14 @@ export const SAMPLE_PLAN: Plan = {
   risk: 'low',
 };
 
-export const SAMPLE_BENCHMARK: Benchmark = {
+export const SAMPLE_BENCHMARK: ModuleBenchmark = {
   kind: 'module',
   origin: 'repository',
   path: 'bench/sort.mjs',
   source: 'export function run() { return 1; }',
   sha256: 'c'.repeat(64),
   entry: 'index.js',
+  heldBack: null,
 };
 
 export const SAMPLE_PATCH: Patch = {
@@ -107,6 +110,7 @@ export function samplePassed(overrides: Partial<EvaluationPassed> = {}): Evaluat
     steps: [],
     measurement: SAMPLE_MEASUREMENT,
     confirmation: SAMPLE_MEASUREMENT,
+    heldBack: null,
     draftReasons: [],
     reproduce: [],
     ...overrides,
@@ -132,7 +136,7 @@ export function sampleFailed(overrides: Partial<EvaluationFailed> = {}): Evaluat
 export const HAPPY_ANSWERS: Readonly<Record<EffectKind, MachineEvent | null>> = {
   acknowledge: { type: 'ACKNOWLEDGED', issueNumber: 12 },
   prepare: { type: 'PREPARED', settings: sampleSettings() },
-  plan: { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK },
+  plan: { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK, profile: [] },
   execute: { type: 'PATCH_READY', patch: SAMPLE_PATCH },
   evaluate: { type: 'EVALUATION_PASSED', evaluation: samplePassed() },
   recover: { type: 'NO_FURTHER_IDEA', reason: 'none' },

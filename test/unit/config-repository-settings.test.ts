@@ -76,7 +76,7 @@ describe('settings from the file', () => {
       install: { packageManager: 'npm', command: 'npm ci --foreground-scripts', timeoutMs: 60_000 },
       build: 'npm run compile',
       test: 'node --test',
-      benchmark: { module: 'bench/hot.mjs', entry: 'src/hot.js' },
+      benchmark: { kind: 'module', module: 'bench/hot.mjs', entry: 'src/hot.js' },
       entry: 'src/index.js',
       allow: ['dist/**'],
       attempts: 2,
@@ -315,5 +315,5 @@ it('gives an example that is itself valid', async () => {
   const error = await failure({});
   const yaml = error.message.split('\n\n')[1] ?? '';
   const settings = await read({ yaml, paths: ['bench/hot-path.mjs', 'index.js'] });
-  expect(settings.benchmark).toEqual({ module: 'bench/hot-path.mjs', entry: 'index.js' });
+  expect(settings.benchmark).toEqual({ kind: 'module', module: 'bench/hot-path.mjs', entry: 'index.js' });
 });

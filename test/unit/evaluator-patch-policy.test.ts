@@ -4,7 +4,7 @@ import type { TreeChange } from '../../src/domain/repository.js';
 import { DEFAULT_PATCH_LIMITS, type PatchPolicy, patchRefusals } from '../../src/evaluator/patch-policy.js';
 import { matchesGlob } from '../../src/evaluator/path-glob.js';
 
-const policy: PatchPolicy = { allow: [], benchmarkPath: 'perf/sort.mjs', limits: DEFAULT_PATCH_LIMITS };
+const policy: PatchPolicy = { allow: [], benchmarkPaths: ['perf/sort.mjs'], limits: DEFAULT_PATCH_LIMITS };
 const everything: PatchPolicy = { ...policy, allow: ['**', '**/*', '*'] };
 
 function change(path: string, differences: Partial<TreeChange> = {}): TreeChange {

@@ -14,7 +14,12 @@ import {
 
 const REQUESTED: MachineEvent = { type: 'RUN_REQUESTED', run: 'aaaaaaaaaaaa', trigger: sampleTrigger() };
 const PREPARED: MachineEvent = { type: 'PREPARED', settings: sampleSettings() };
-const PLANNED: MachineEvent = { type: 'PLAN_READY', plan: SAMPLE_PLAN, benchmark: SAMPLE_BENCHMARK };
+const PLANNED: MachineEvent = {
+  type: 'PLAN_READY',
+  plan: SAMPLE_PLAN,
+  benchmark: SAMPLE_BENCHMARK,
+  profile: [],
+};
 const PATCHED: MachineEvent = { type: 'PATCH_READY', patch: SAMPLE_PATCH };
 const PASSED: MachineEvent = { type: 'EVALUATION_PASSED', evaluation: samplePassed() };
 const FAILED: MachineEvent = { type: 'EVALUATION_FAILED', failure: sampleFailed() };

@@ -284,10 +284,14 @@ describe('the pull request', () => {
       install: npm (frozen lockfile)
       build: none
       test: npm test
+      types: none
+      lint: none
+      format: none
       benchmark: bench/sort.mjs on index.js
       allow: nothing beyond the default policy
       attempts: 3
       minimumEffect: 0.05
+      memoryGrowth: 0.2
       approval: auto
       budget: $5.00
       timeouts (s): install 1, build 1, test 1, measure 1

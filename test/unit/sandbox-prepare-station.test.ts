@@ -57,6 +57,7 @@ function effect(): Effect<'prepare'> {
     settings: null,
     plan: null,
     benchmark: null,
+    profile: [],
     patch: null,
     evaluation: null,
     lastFailure: null,
