@@ -78,6 +78,8 @@ export interface CommandResult {
 
 /** A container kept for one arm of a measurement: read-only workspace, pinned CPU. */
 export interface MeasurementArm {
+  /** Where programs in it find the workspace's root and the harness's files; absolute, without a slash at the end. */
+  readonly paths: { readonly workspace: string; readonly harness: string };
   /** Runs a fresh process in it. A time-out kills the whole container; later calls then throw PeerError `ARM_GONE`. */
   exec(
     argv: readonly string[],
@@ -85,8 +87,8 @@ export interface MeasurementArm {
   ): Promise<CommandResult>;
   /** Processes alive in it besides the idle one that keeps it open. */
   leftoverProcesses(): Promise<number>;
-  /** CPU microseconds that the kernel has booked to the container so far. */
-  cpuMicros(): Promise<number>;
+  /** CPU microseconds that the kernel has booked to the container so far; null where it books none apart. */
+  cpuMicros(): Promise<number | null>;
   close(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { moduleOf } from './evaluation-context.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
-  HARNESS_ARGV,
+  harnessArgv,
   harnessRequest,
   type ObservationProtocol,
   readChecksum,
@@ -98,6 +98,6 @@ export async function measureBaseline(request: BaselineRequest): Promise<readonl
 
 function runHarness(request: BaselineRequest, stdin: string): Promise<CommandResult> {
   const { sandbox, workspace, memoryBytes, timeoutMs, signal } = request;
-  const command = { argv: HARNESS_ARGV, stdin, timeoutMs, memoryBytes, readOnlyWorkspace: true };
+  const command = { argv: harnessArgv(), stdin, timeoutMs, memoryBytes, readOnlyWorkspace: true };
   return sandbox.run(workspace, command, signal);
 }

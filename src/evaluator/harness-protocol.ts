@@ -4,9 +4,14 @@ import type { CommandResult } from '../domain/sandbox.js';
 import { clipped, outcomeOf, succeeded } from './evidence.js';
 import { StepFailed } from './step-failed.js';
 
+/** Where a container of the sandbox has the harness, outside of an arm too. */
+const SANDBOX_HARNESS = '/opt/hasten/harness';
+const SANDBOX_WORKSPACE = '/ws';
+
 /** How the harness is started; the request follows on standard input. */
-export const HARNESS_ARGV = ['node', '/opt/hasten/harness/observe.mjs'] as const;
-const WORKSPACE_ROOT = '/ws';
+export function harnessArgv(harness: string = SANDBOX_HARNESS): readonly string[] {
+  return ['node', `${harness}/observe.mjs`];
+}
 
 /** What of a benchmark the harness needs; paths from the root of the repository. */
 export interface BenchmarkLocation {
@@ -31,10 +36,11 @@ export function harnessRequest(
   workload: string | null,
   nonce: string,
   protocol: ObservationProtocol,
+  workspace: string = SANDBOX_WORKSPACE,
 ): string {
   const mode = workload === null ? 'checksum' : 'observe';
-  const path = `${WORKSPACE_ROOT}/${benchmark.path}`;
-  const entry = `${WORKSPACE_ROOT}/${benchmark.entry}`;
+  const path = `${workspace}/${benchmark.path}`;
+  const entry = `${workspace}/${benchmark.entry}`;
   return JSON.stringify({ mode, benchmark: path, entry, workload, nonce, ...protocol });
 }
 

@@ -4,7 +4,7 @@ import {
   type BenchmarkLocation,
   type ChecksumAnswer,
   DEFAULT_PROTOCOL,
-  HARNESS_ARGV,
+  harnessArgv,
   harnessRequest,
   readChecksum,
 } from './harness-protocol.js';
@@ -24,8 +24,8 @@ export async function checksumOf(
   request: ChecksumRequest,
 ): Promise<ChecksumAnswer> {
   const nonce = request.nonce();
-  const stdin = harnessRequest(request.benchmark, null, nonce, DEFAULT_PROTOCOL);
-  const result = await arm.exec(HARNESS_ARGV, { timeoutMs: request.timeoutMs, stdin });
+  const stdin = harnessRequest(request.benchmark, null, nonce, DEFAULT_PROTOCOL, arm.paths.workspace);
+  const result = await arm.exec(harnessArgv(arm.paths.harness), { timeoutMs: request.timeoutMs, stdin });
   const answer = readChecksum(result, nonce, name);
   await expectNothingLeft(arm, name);
   return answer;

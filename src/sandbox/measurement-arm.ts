@@ -26,6 +26,9 @@ export interface ArmDeps {
 /** Program that keeps an arm open; with init above it these are all processes of an arm at rest. */
 export const IDLE_ARGV = ['sleep', 'infinity'] as const;
 
+/** Where a container has them: the workspace's mount, and what the image brings. */
+const ARM_PATHS = { workspace: '/ws', harness: '/opt/hasten/harness' } as const;
+
 /** Seldom, so that asking does not disturb what is measured. */
 const OPEN_OUTPUT_POLL_MS = 1000;
 const OPEN_OUTPUT_DRAIN_MS = 300;
@@ -58,6 +61,7 @@ export async function createMeasurementArm(deps: ArmDeps): Promise<MeasurementAr
   const clock = await createCpuClock(container);
 
   return {
+    paths: ARM_PATHS,
     async exec(argv, options) {
       check();
       const leave = await deps.admission.enter(deps.signal);
@@ -113,7 +117,7 @@ async function observe(
     AttachStdout: true,
     AttachStderr: true,
     Tty: false,
-    WorkingDir: '/ws',
+    WorkingDir: ARM_PATHS.workspace,
   });
   const stdout = createBoundedCapture(DEFAULT_OUTPUT_BYTES);
   const stderr = createBoundedCapture(DEFAULT_OUTPUT_BYTES);

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { HARNESS_ARGV } from '../../src/evaluator/harness-protocol.js';
+import { harnessArgv } from '../../src/evaluator/harness-protocol.js';
 import { type Activity, divideTime } from './time-ledger.js';
 
 /** What an instant of a run can belong to, in the order of `PRECEDENCE`. */
@@ -199,7 +199,7 @@ function ofEngineCall(
   const exec = execs.get(idOf(call, /\/exec\/([0-9a-f]{64})/) ?? '');
   if (exec !== undefined && call.path.includes('/start')) {
     const place = exec.place;
-    commands.push({ kind: 'measure', argv: HARNESS_ARGV, env: [], place, isPinned: true, from: call.from });
+    commands.push({ kind: 'measure', argv: harnessArgv(), env: [], place, isPinned: true, from: call.from });
     return [{ name: 'measure', ...span(call) }];
   }
   if (exec !== undefined) return [{ name: 'observationCare', ...span(call) }];
@@ -228,7 +228,8 @@ function isCommandKind(share: Share): share is CommandKind {
 }
 
 function isHarness(argv: readonly string[]): boolean {
-  return argv.includes(HARNESS_ARGV[1]);
+  const [, program] = harnessArgv();
+  return program !== undefined && argv.includes(program);
 }
 
 function span({ from, to }: { readonly from: number; readonly to: number }) {

@@ -20,6 +20,8 @@ export interface FakeArmModel {
   readonly leftovers?: (call: number) => number;
   /** Microseconds that the kernel books for a process that says it used `claimed`. */
   readonly booked?: (claimed: number) => number;
+  /** Whether the kernel books apart for this arm; default true. */
+  readonly booksApart?: boolean;
   /** Gets a line per observation. */
   readonly onCall?: (workload: string) => void;
 }
@@ -28,6 +30,7 @@ export function createFakeArm(model: FakeArmModel): MeasurementArm & { readonly 
   let call = 0;
   let cpu = 1_000_000;
   return {
+    paths: { workspace: '/ws', harness: '/opt/hasten/harness' },
     calls: () => call,
     async exec(_argv, options) {
       const request = requestSchema.parse(JSON.parse(options.stdin ?? ''));
@@ -55,7 +58,7 @@ export function createFakeArm(model: FakeArmModel): MeasurementArm & { readonly 
       return result;
     },
     leftoverProcesses: async () => model.leftovers?.(call) ?? 0,
-    cpuMicros: async () => cpu,
+    cpuMicros: async () => (model.booksApart === false ? null : cpu),
     close: async () => {},
   };
 }
