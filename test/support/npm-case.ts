@@ -52,9 +52,11 @@ export interface CaseRepository {
   readonly issueBody: string;
 }
 
-/** All cases, in the order of the file. */
-export async function listCases(): Promise<readonly NpmCase[]> {
-  const text = await readFile(join(CASES_DIR, 'npm-cases.json'), 'utf8');
+/** All cases, in the order of the file: ours, or another one of its form. */
+export async function listCases(
+  file: string = join(CASES_DIR, 'npm-cases.json'),
+): Promise<readonly NpmCase[]> {
+  const text = await readFile(file, 'utf8');
   return z.array(npmCaseSchema).parse(JSON.parse(text));
 }
 
@@ -77,7 +79,8 @@ export async function materialise(subject: NpmCase): Promise<CaseRepository> {
   const [base, fix, behaviourTest] = await Promise.all([
     packageFiles(subject.package, subject.base),
     packageFiles(subject.package, subject.fix),
-    readFile(join(CASES_DIR, `${subject.id}.test.mjs`)),
+    // A case from another file has no behaviour test of ours.
+    readFile(join(CASES_DIR, `${subject.id}.test.mjs`)).catch(() => null),
   ]);
   const benchmarkPath = `bench/${subject.id}.bench.mjs`;
   const entry = subject.entry.replace(`node_modules/${subject.package}/`, '');
@@ -89,7 +92,7 @@ export async function materialise(subject: NpmCase): Promise<CaseRepository> {
   files.set('.gitignore', Buffer.from('node_modules/\n'));
   files.set('.github/hasten.yml', Buffer.from(settingsYaml));
   files.set(benchmarkPath, Buffer.from(subject.bench));
-  files.set('test/behaviour.test.mjs', behaviourTest);
+  if (behaviourTest !== null) files.set('test/behaviour.test.mjs', behaviourTest);
   const fixFiles = new Map(subject.diff_files.map((path) => [path, required(fix, path)]));
   return {
     id: subject.id,
