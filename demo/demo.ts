@@ -54,6 +54,7 @@ async function play(caseId: string, reject: boolean, printer: DemoPrinter): Prom
     baseFiles: repository.files,
     fixFiles: repository.fixFiles,
     diffFiles: subject.diff_files,
+    ...(repository.heldBack === null ? {} : { heldBack: repository.heldBack }),
   };
   const script = real ? null : reject ? rejectScript(forScript) : scriptFromCase(forScript);
   printer.intro({

@@ -7,6 +7,7 @@ import type { Sandbox } from './domain/sandbox.js';
 import { createBenchmarkTrial } from './evaluator/benchmark-trial.js';
 import { createBuiltWorkspaces } from './evaluator/built-workspaces.js';
 import { createEvaluateStation } from './evaluator/evaluate-station.js';
+import { createHeldBackTrial } from './evaluator/held-back-trial.js';
 import { createRecordFateStation, createRememberStation } from './ledger/ledger-stations.js';
 import { createExecuteStation } from './planner/execute-station.js';
 import type { ChatModel } from './planner/openai-planner.js';
@@ -40,6 +41,7 @@ export function createStations(parts: StationParts): Stations {
     journal: parts.journal,
     model: parts.model,
     benchmarkTrial: createBenchmarkTrial({ sandbox, built }),
+    heldBackTrial: createHeldBackTrial({ sandbox, built }),
     limits: DEFAULT_LIMITS,
   };
   return {

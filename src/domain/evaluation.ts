@@ -1,5 +1,5 @@
 /** What the gate answers: a verdict with its interval, and the evaluation that allows or refuses a pull request. */
-import type { Benchmark, HotFunction } from './plan.js';
+import type { Benchmark, HeldBackBenchmark, HotFunction, ModuleBenchmark } from './plan.js';
 import type { RepositoryRef } from './repository.js';
 import type { RepositorySettings } from './settings.js';
 
@@ -139,3 +139,20 @@ export type BenchmarkTrial = (
     }
   | { readonly ok: false; readonly reason: string }
 >;
+
+/**
+ * Port for planning: tries a held-back module on the base, beside the benchmark that it goes with. `ok` means that it loads and runs
+ * outside the tree, gives the same checksum twice, and another one than the benchmark. What does not hold is an answer
+ * (`reason` is a sentence for its author), not an error; throws PeerError when the engine fails.
+ */
+export type HeldBackTrial = (
+  request: {
+    readonly run: string;
+    readonly repository: RepositoryRef;
+    readonly baseCommit: string;
+    readonly settings: RepositorySettings;
+    readonly benchmark: ModuleBenchmark;
+    readonly heldBack: HeldBackBenchmark;
+  },
+  signal: AbortSignal,
+) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;

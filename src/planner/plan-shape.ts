@@ -25,6 +25,18 @@ export const planWithBenchmarkSchema = z.object({
     })
     .optional()
     .describe('Only when the task says that the repository has no benchmark'),
+  heldBack: z
+    .object({
+      source: z
+        .string()
+        .min(1)
+        .max(64_000)
+        .describe('Source of an ES module of the same form as the benchmark'),
+    })
+    .optional()
+    .describe(
+      'Required when the benchmark is a module: the same kind of work for the same module under test, on other inputs',
+    ),
 });
 
 export type PlanWithBenchmark = z.infer<typeof planWithBenchmarkSchema>;

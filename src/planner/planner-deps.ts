@@ -1,5 +1,5 @@
 /** What the planner's stations are given, and the bounds of a conversation. */
-import type { BenchmarkTrial } from '../domain/evaluation.js';
+import type { BenchmarkTrial, HeldBackTrial } from '../domain/evaluation.js';
 import type { Ledger } from '../domain/lesson.js';
 import type { ModelJournal, Money } from '../domain/money.js';
 import type { SourceMirror } from '../domain/repository.js';
@@ -39,5 +39,7 @@ export interface PlannerDeps {
   readonly model: ChatModel;
   /** Tries a benchmark on the base commit: does it load, run, and give the same checksum twice. */
   readonly benchmarkTrial: BenchmarkTrial;
+  /** Tries a held-back workload on the base commit, beside its benchmark. */
+  readonly heldBackTrial: HeldBackTrial;
   readonly limits: PlannerLimits;
 }

@@ -19,9 +19,14 @@ describe('the demo', () => {
     'takes a published package to a pull request with the model of the environment, one JSON object per line',
     async () => {
       const subject = await loadCase('semver-773');
-      const { files, fixFiles } = await materialise(subject);
+      const { files, fixFiles, heldBack } = await materialise(subject);
       model = await startScriptedModel({
-        script: scriptFromCase({ baseFiles: files, fixFiles, diffFiles: subject.diff_files }),
+        script: scriptFromCase({
+          baseFiles: files,
+          fixFiles,
+          diffFiles: subject.diff_files,
+          ...(heldBack === null ? {} : { heldBack }),
+        }),
       });
       const { stdout } = await promisify(execFile)(
         process.execPath,

@@ -6,7 +6,8 @@ import type { Money } from '../../src/domain/money.js';
 import { benchmarkName } from '../../src/domain/plan.js';
 import type { Attempt } from '../../src/domain/run.js';
 import { createExecuteStation } from '../../src/planner/execute-station.js';
-import { createPlanStation, WRITTEN_BENCHMARK_PATH } from '../../src/planner/plan-station.js';
+import { WRITTEN_BENCHMARK_PATH } from '../../src/planner/frozen-benchmark.js';
+import { createPlanStation } from '../../src/planner/plan-station.js';
 import { createRecoverStation } from '../../src/planner/recover-station.js';
 import {
   BENCHMARK_SOURCE,
@@ -29,6 +30,7 @@ const FIX = BASE.replace('total = total + x', 'total += x').replace('let total =
 const subject = {
   baseFiles: new Map([['index.js', Buffer.from(BASE)]]),
   fixFiles: new Map([['index.js', Buffer.from(FIX)]]),
+  heldBack: 'export const run = () => 2;\nexport const checksum = () => "2";\n',
 };
 
 let rig: StationRig | undefined;

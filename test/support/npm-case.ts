@@ -50,6 +50,8 @@ export interface CaseRepository {
   readonly entry: string;
   readonly issueTitle: string;
   readonly issueBody: string;
+  /** Source of the held-back workload that planning would write (`fixtures/cases/<id>.held-back.mjs`); null where there is none. */
+  readonly heldBack: string | null;
 }
 
 /** All cases, in the order of the file: ours, or another one of its form. */
@@ -103,6 +105,7 @@ export async function materialise(subject: NpmCase): Promise<CaseRepository> {
     entry,
     issueTitle: subject.issue_title,
     issueBody: subject.issue_body,
+    heldBack,
   };
 }
 

@@ -27,6 +27,17 @@ export function checksum() {
 }
 `;
 
+const HELD_BACK = `// 1600 words, 900 of them different, repeats close together. argv[2] = path of the module under test.
+const { unique } = await import(process.argv[2]);
+const words = Array.from({ length: 1600 }, (_, i) => 'w' + (i % 7 === 0 ? i >> 3 : (i * 9) >> 4));
+export function run() {
+  return unique(words).length;
+}
+export function checksum() {
+  return unique(words).join(' ') + unique([0, -0, NaN, NaN, '0', null, undefined, null]).map(String).join();
+}
+`;
+
 const TEST = `import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { unique } from '../index.js';
@@ -51,6 +62,8 @@ export interface SmallSubject {
   /** The change that makes it fast. */
   readonly fixFiles: Map<string, Buffer>;
   readonly benchmark: string;
+  /** The same kind of work on other inputs. */
+  readonly heldBack: string;
 }
 
 export interface SmallSubjectOptions {
@@ -86,12 +99,18 @@ export function smallSubject(options: SmallSubjectOptions = {}): SmallSubject {
     files.set('bench/unique.bench.mjs', BENCHMARK);
     files.set('.github/hasten.yml', SETTINGS + (options.settings ?? ''));
   }
-  return { files: buffers(files), fixFiles: buffers(new Map([['index.js', FAST]])), benchmark: BENCHMARK };
+  return {
+    files: buffers(files),
+    fixFiles: buffers(new Map([['index.js', FAST]])),
+    benchmark: BENCHMARK,
+    heldBack: HELD_BACK,
+  };
 }
 
 /** For the scripted model. */
 export function caseOf(subject: SmallSubject) {
-  return { baseFiles: subject.files, fixFiles: subject.fixFiles };
+  const { files: baseFiles, fixFiles, heldBack } = subject;
+  return { baseFiles, fixFiles, heldBack };
 }
 
 function buffers(texts: ReadonlyMap<string, string>): Map<string, Buffer> {

@@ -1,12 +1,13 @@
 /** Everything a planner station needs, over a folder, memory tables and a scripted model on a real port. */
 import { createHash } from 'node:crypto';
 import type { Effect, StationContext } from '../../../src/domain/effect.js';
-import type { BenchmarkTrial } from '../../../src/domain/evaluation.js';
+import type { BenchmarkTrial, HeldBackTrial } from '../../../src/domain/evaluation.js';
 import type { RepositoryRef, SourceMirror } from '../../../src/domain/repository.js';
 import type { RunRecord } from '../../../src/domain/run.js';
 import type { Sandbox, SandboxCommand } from '../../../src/domain/sandbox.js';
 import type { RepositorySettings } from '../../../src/domain/settings.js';
 import { createBenchmarkTrial } from '../../../src/evaluator/benchmark-trial.js';
+import { createHeldBackTrial } from '../../../src/evaluator/held-back-trial.js';
 import { createOpenAiModel } from '../../../src/planner/openai-planner.js';
 import { DEFAULT_LIMITS, type PlannerDeps } from '../../../src/planner/planner-deps.js';
 import type { ModelScript } from '../scripted-model/case-script.js';
@@ -66,6 +67,7 @@ export interface StationRigOptions {
   readonly script: ModelScript;
   readonly settings?: Partial<RepositorySettings>;
   readonly trial?: BenchmarkTrial;
+  readonly heldBackTrial?: HeldBackTrial;
   readonly limits?: Partial<PlannerDeps['limits']>;
 }
 
@@ -110,6 +112,9 @@ export async function stationRig(options: StationRigOptions): Promise<StationRig
         (options.docker === true
           ? createBenchmarkTrial({ sandbox })
           : async () => ({ ok: true, workloads: [{ name: 'run', msPerOp: 1.5 }], profile: [] })),
+      heldBackTrial:
+        options.heldBackTrial ??
+        (options.docker === true ? createHeldBackTrial({ sandbox }) : async () => ({ ok: true })),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
     },
     effect: (kind, more = {}, attempt = 1) => ({

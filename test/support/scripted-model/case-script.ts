@@ -26,6 +26,8 @@ export interface CaseForScript {
   /** Paths of the change; default all of `fixFiles`. */
   readonly diffFiles?: readonly string[];
   readonly plan?: Partial<ScriptPlan>;
+  /** Source of the held-back workload that planning hands over; left out: it hands over none, also when told to. */
+  readonly heldBack?: string;
 }
 
 const DEFAULT_PLAN: ScriptPlan = {
@@ -141,8 +143,12 @@ function planningSteps(
   return [
     { tool: 'list_files', arguments: {} },
     ...(reads.length === 0 ? [] : [reads]),
-    { tool: 'finish_plan', arguments: { ...planFields(subject), ...extra } },
+    { tool: 'finish_plan', arguments: { ...planFields(subject), ...heldBackField(subject), ...extra } },
   ];
+}
+
+function heldBackField({ heldBack }: CaseForScript): Readonly<Record<string, unknown>> {
+  return heldBack === undefined ? {} : { heldBack: { source: heldBack } };
 }
 
 function planFields(subject: CaseForScript, title?: string): Readonly<Record<string, unknown>> {
