@@ -182,9 +182,11 @@ async function answerObservation() {
   if (fn === undefined) return fail('load', new TypeError(`The benchmark has no workload "${workload}".`));
   try {
     const firstStart = wallClock();
+    const firstCpu = cpuUs();
     sink = fn();
     const isAsync = sink !== null && typeof sink === 'object' && typeof sink.then === 'function';
     if (isAsync) sink = await sink;
+    const firstCallCpuUs = cpuUs() - firstCpu;
     const firstCallNs = NumberOf(wallClock() - firstStart);
     const repeat = isAsync ? awaitMany : callMany;
     const perOpUs = await warmUp(repeat, fn);
@@ -201,7 +203,7 @@ async function answerObservation() {
     }
     return answer(
       `"ok":true,"cpuNsPerOp":${best},"wallNsPerOp":${smallest(batchWallNs)},"batch":${batch},` +
-        `"firstCallNs":${firstCallNs},"importCpuUs":${loaded.importCpuUs},"importWallNs":${loaded.importWallNs},` +
+        `"firstCallNs":${firstCallNs},"firstCallCpuUs":${firstCallCpuUs},"importCpuUs":${loaded.importCpuUs},"importWallNs":${loaded.importWallNs},` +
         `"maxRssKb":${resourceUsage().maxRSS},"processCpuUs":${cpuUs()}`,
     );
   } catch (error) {

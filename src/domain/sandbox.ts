@@ -79,11 +79,21 @@ export interface CommandResult {
 /** A container kept for one arm of a measurement: read-only workspace, pinned CPU. */
 export interface MeasurementArm {
   /** Where programs in it find the workspace's root and the harness's files; absolute, without a slash at the end. */
-  readonly paths: { readonly workspace: string; readonly harness: string };
+  readonly paths: {
+    readonly workspace: string;
+    readonly harness: string;
+    /** Directories that programs can write to and that nobody else uses: emptied before each run of a command. */
+    readonly scratch?: readonly string[];
+  };
   /** Runs a fresh process in it. A time-out kills the whole container; later calls then throw PeerError `ARM_GONE`. */
   exec(
     argv: readonly string[],
-    options: { readonly timeoutMs: number; readonly stdin?: string },
+    options: {
+      readonly timeoutMs: number;
+      readonly stdin?: string;
+      /** Bytes kept per stream as in `SandboxCommand`; default 64 KiB. */
+      readonly outputBytes?: number;
+    },
   ): Promise<CommandResult>;
   /** Processes alive in it besides the idle one that keeps it open. */
   leftoverProcesses(): Promise<number>;

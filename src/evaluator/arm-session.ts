@@ -1,7 +1,7 @@
 /** The three containers of a measurement: opened together, renewed for a confirmation, always closed. */
 import type { MeasurementArm, Sandbox, Workspace } from '../domain/sandbox.js';
 import { allSettled } from './all-settled.js';
-import type { ArmName } from './observation.js';
+import type { ArmName } from './observers/benchmark-observer.js';
 
 export type Arms = Readonly<Record<ArmName, MeasurementArm>>;
 

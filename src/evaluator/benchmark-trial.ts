@@ -1,18 +1,21 @@
 /** Tries a benchmark on the base for planning: it must load, give the same checksum twice, and run. */
 import { randomUUID } from 'node:crypto';
 import type { BenchmarkTrial } from '../domain/evaluation.js';
+import type { Benchmark } from '../domain/plan.js';
 import type { CommandResult, Sandbox, Workspace } from '../domain/sandbox.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
-import { moduleOf } from './evaluation-context.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
-  harnessArgv,
+  HARNESS_ARGV,
   harnessRequest,
   type ObservationProtocol,
   readChecksum,
   readObservation,
 } from './harness-protocol.js';
+import { observedArm } from './observers/benchmark-observer.js';
+import { createOneOffArm } from './one-off-arm.js';
+import { checkSameOutput } from './output-step.js';
 import { StepFailed } from './step-failed.js';
 
 export interface BenchmarkTrialDeps {
@@ -27,7 +30,7 @@ export interface BaselineRequest {
   readonly sandbox: Sandbox;
   /** Built, with the benchmark at its path. */
   readonly workspace: Workspace;
-  readonly benchmark: BenchmarkLocation;
+  readonly benchmark: Benchmark;
   readonly memoryBytes: number;
   readonly timeoutMs: number;
   readonly protocol: ObservationProtocol;
@@ -36,7 +39,7 @@ export interface BaselineRequest {
 
 export interface WorkloadBaseline {
   readonly name: string;
-  /** CPU milliseconds per operation, the smallest of the batches of one process. */
+  /** Milliseconds per operation in the benchmark's metric, the smallest of one process. */
   readonly msPerOp: number;
 }
 
@@ -52,7 +55,7 @@ export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
       const workloads = await measureBaseline({
         sandbox,
         workspace,
-        benchmark: moduleOf(benchmark),
+        benchmark,
         memoryBytes: settings.memoryBytes,
         timeoutMs: Math.min(deps.timeoutMs ?? 60_000, settings.timeouts.measureMs),
         protocol: DEFAULT_PROTOCOL,
@@ -66,9 +69,33 @@ export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
   };
 }
 
-/** One observation per workload after two equal checksums, each in a fresh process. Throws StepFailed when the benchmark does not work. */
+/**
+ * One observation per workload after runs that show that the base gives the same output again, each in a fresh process.
+ * Throws StepFailed when the benchmark does not work.
+ */
 export async function measureBaseline(request: BaselineRequest): Promise<readonly WorkloadBaseline[]> {
-  const { benchmark, protocol } = request;
+  const { benchmark } = request;
+  return benchmark.kind === 'module' ? moduleBaseline(request, benchmark) : otherBaseline(request);
+}
+
+async function otherBaseline(request: BaselineRequest): Promise<readonly WorkloadBaseline[]> {
+  const { sandbox, workspace, benchmark, timeoutMs, memoryBytes, signal } = request;
+  const arm = createOneOffArm(sandbox, workspace, { memoryBytes }, signal);
+  const arms = { base: arm, copy: arm, patch: arm };
+  const { workloads, observer } = await checkSameOutput(arms, { benchmark, nonce: randomUUID, timeoutMs });
+  const baselines: WorkloadBaseline[] = [];
+  for (const group of observer.groups(workloads)) {
+    const { samples } = await observer.observe(await observedArm('base', arm), group);
+    for (const [name, { msPerOp }] of samples) baselines.push({ name, msPerOp });
+  }
+  return baselines;
+}
+
+async function moduleBaseline(
+  request: BaselineRequest,
+  benchmark: BenchmarkLocation,
+): Promise<readonly WorkloadBaseline[]> {
+  const { protocol } = request;
   const checksum = async () => {
     const nonce = randomUUID();
     return readChecksum(
@@ -98,6 +125,6 @@ export async function measureBaseline(request: BaselineRequest): Promise<readonl
 
 function runHarness(request: BaselineRequest, stdin: string): Promise<CommandResult> {
   const { sandbox, workspace, memoryBytes, timeoutMs, signal } = request;
-  const command = { argv: harnessArgv(), stdin, timeoutMs, memoryBytes, readOnlyWorkspace: true };
+  const command = { argv: HARNESS_ARGV, stdin, timeoutMs, memoryBytes, readOnlyWorkspace: true };
   return sandbox.run(workspace, command, signal);
 }

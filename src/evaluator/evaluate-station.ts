@@ -10,16 +10,11 @@ import { allSettled } from './all-settled.js';
 import { createArmSession } from './arm-session.js';
 import { buildWorkspace } from './build-step.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
-import {
-  type EvaluateOptions,
-  type EvaluationContext,
-  moduleOf,
-  prepareWorkspace,
-} from './evaluation-context.js';
+import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
 import { withCpus } from './measurement-lock.js';
 import { confirm, expectFaster, measureToVerdict } from './measurement-step.js';
-import type { ArmName } from './observation.js';
+import type { ArmName } from './observers/benchmark-observer.js';
 import { checkSameOutput } from './output-step.js';
 import { DEFAULT_PATCH_LIMITS } from './patch-policy.js';
 import { checkPolicy } from './policy-step.js';
@@ -141,17 +136,18 @@ async function measureInArms(
   try {
     const arms = await session.renew();
     const request = {
-      benchmark: moduleOf(benchmark),
+      benchmark,
+      protocol: options.protocol,
       nonce: randomUUID,
-      timeoutMs: options.observationTimeoutMs,
+      timeoutMs: Math.min(options.observationTimeoutMs, context.settings.timeouts.measureMs),
     };
-    const workloads = await log.run('same-output', async () => {
+    const compared = await log.run('same-output', async () => {
       station.progress('comparing outputs');
       const value = await checkSameOutput(arms, request);
-      return { summary: 'The benchmark gives the same output on base and patch.', value };
+      return { summary: value.summary, value };
     });
     return await log.run('measurement', async () => {
-      const plan = { arms, session, workloads, seed, environment };
+      const plan = { arms, session, compared, seed, environment };
       const measurement = await measureToVerdict(context, plan);
       expectFaster(measurement);
       const confirmation = await confirm(context, plan);

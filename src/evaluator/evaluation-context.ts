@@ -1,7 +1,6 @@
 /** What every step of one evaluation is given: the run's frozen inputs and where its workspaces come from. */
 import type { StationContext } from '../domain/effect.js';
-import { BugError } from '../domain/errors.js';
-import type { Benchmark, ModuleBenchmark, Patch } from '../domain/plan.js';
+import type { Benchmark, Patch } from '../domain/plan.js';
 import type { RepositoryRef, SourceMirror } from '../domain/repository.js';
 import type { CommandResult, Sandbox, SandboxCommand, Workspace } from '../domain/sandbox.js';
 import type { RepositorySettings } from '../domain/settings.js';
@@ -38,15 +37,16 @@ export type BaseContext = Pick<
   'run' | 'repository' | 'baseCommit' | 'settings' | 'benchmark' | 'sandbox'
 >;
 
-/** Workspace with the frozen benchmark laid over the tree; null stands for the base's own. */
+/** Workspace with `extra` files and the frozen benchmark laid over the tree; null stands for the base's own. */
 export function prepareWorkspace(
   context: BaseContext,
   name: string,
   tree: string | null,
   signal: AbortSignal,
+  extra: ReadonlyMap<string, string> = new Map(),
 ): Promise<Workspace> {
   const { run, repository, baseCommit, benchmark } = context;
-  const overlay = frozenFiles(benchmark);
+  const overlay = new Map([...extra, ...frozenFiles(benchmark)]);
   const spec = { run, name, repository, baseCommit, tree, install: context.settings.install, overlay };
   return context.sandbox.prepare(spec, signal);
 }
@@ -54,12 +54,6 @@ export function prepareWorkspace(
 /** The frozen files of a benchmark by path, laid over every tree. */
 export function frozenFiles(benchmark: Benchmark): ReadonlyMap<string, string> {
   return benchmark.kind === 'module' ? new Map([[benchmark.path, benchmark.source]]) : new Map();
-}
-
-/** The benchmark as a module. Throws BugError for another kind. */
-export function moduleOf(benchmark: Benchmark): ModuleBenchmark {
-  if (benchmark.kind === 'module') return benchmark;
-  throw new BugError({ code: 'BENCHMARK_KIND', message: `a ${benchmark.kind} benchmark is no module` });
 }
 
 /** A command of the settings, run by `sh -c` with the settings' limits. */

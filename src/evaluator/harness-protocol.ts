@@ -5,13 +5,16 @@ import { clipped, outcomeOf, succeeded } from './evidence.js';
 import { StepFailed } from './step-failed.js';
 
 /** Where a container of the sandbox has the harness, outside of an arm too. */
-const SANDBOX_HARNESS = '/opt/hasten/harness';
-const SANDBOX_WORKSPACE = '/ws';
+export const SANDBOX_HARNESS = '/opt/hasten/harness';
+export const SANDBOX_WORKSPACE = '/ws';
 
 /** How the harness is started; the request follows on standard input. */
 export function harnessArgv(harness: string = SANDBOX_HARNESS): readonly string[] {
   return ['node', `${harness}/observe.mjs`];
 }
+
+/** The same for a container that is no arm. */
+export const HARNESS_ARGV = harnessArgv();
 
 /** What of a benchmark the harness needs; paths from the root of the repository. */
 export interface BenchmarkLocation {
@@ -63,6 +66,7 @@ const observationSchema = z.object({
   wallNsPerOp: positive,
   batch: positive,
   firstCallNs: z.number(),
+  firstCallCpuUs: z.number(),
   importCpuUs: z.number(),
   importWallNs: z.number(),
   maxRssKb: positive,
@@ -84,7 +88,8 @@ export function readObservation(result: CommandResult, nonce: string, arm: strin
   return readAnswer(observationSchema, result, nonce, arm);
 }
 
-function readAnswer<T>(schema: z.ZodType<T>, result: CommandResult, nonce: string, arm: string): T {
+/** The one line of `result` that has the nonce, checked by `schema`; throws StepFailed for everything else. */
+export function readAnswer<T>(schema: z.ZodType<T>, result: CommandResult, nonce: string, arm: string): T {
   const answers = result.stdout.text.split('\n').flatMap((line) => {
     const parsed = parsedLine(line);
     return parsed?.nonce === nonce ? [parsed.members] : [];

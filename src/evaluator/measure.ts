@@ -1,27 +1,24 @@
 /** The measurement: base, patch and a copy of base as interleaved fresh processes, looked at until the rule decides. */
-import { BugError } from '../domain/errors.js';
-import type { Measurement, Verdict, WorkloadMeasurement } from '../domain/evaluation.js';
+import type { Measurement, Verdict } from '../domain/evaluation.js';
 import type { MeasurementArm } from '../domain/sandbox.js';
-import { CONTROL_BLOCKS, combineVerdicts, LOOKS } from './gate-rule.js';
-import type { BenchmarkLocation, ObservationAnswer, ObservationProtocol } from './harness-protocol.js';
-import { type ArmName, type ObservedArm, observe } from './observation.js';
-import { seededRandom, shuffled } from './seeded-random.js';
+import { createBlockRunner } from './block-runner.js';
+import { CONTROL_BLOCKS, combineVerdicts, LOOKS, lookAtFamily } from './gate-rule.js';
+import { measurementReason } from './measurement-reason.js';
+import type { ArmName, BenchmarkObserver } from './observers/benchmark-observer.js';
 import { createWorkloadSeries, type WorkloadSeries } from './workload-series.js';
 
 export interface MeasureRequest {
   /** Open arms; `copy` holds the same files as `base`. Nothing else runs on their CPUs. */
   readonly arms: Readonly<Record<ArmName, MeasurementArm>>;
-  readonly benchmark: BenchmarkLocation;
+  readonly observer: BenchmarkObserver;
   /** Names that the benchmark announced, at least one. */
   readonly workloads: readonly string[];
   /** 0.05 = 5 %. */
   readonly minimumEffect: number;
-  readonly protocol: ObservationProtocol;
+  /** Growth of peak memory that is let through, 0.2 = 20 %. */
+  readonly memoryGrowth: number;
   /** Seed of the order. */
   readonly seed: string;
-  /** Unpredictable text per observation. */
-  readonly nonce: () => string;
-  readonly observationTimeoutMs: number;
   /** No further block is begun after it. */
   readonly timeLimitMs: number;
   readonly environment: Omit<Measurement['environment'], 'load' | 'node'>;
@@ -37,34 +34,72 @@ const MOST_PAIRS = LOOKS[LOOKS.length - 1] ?? 0;
 
 /**
  * Measures until every workload is decided, one is slower, or the time is up. Throws StepFailed when an observation
- * cannot be used, PeerError when the engine fails. Several workloads: level of `faster` divided by their number
- * (Bonferroni); one that is slower decides.
+ * cannot be used, PeerError when the engine fails. Several workloads: Holm over workloads for `faster`, one that is slower
+ * decides. A gain that is paid for with a worse side cost, on any workload, is `inconclusive`.
  */
 export async function measure(request: MeasureRequest): Promise<Measurement> {
+  const { observer, minimumEffect, memoryGrowth } = request;
   const started = request.now();
   const loadBefore = request.load();
-  const rule = { minimumEffect: request.minimumEffect, comparisons: request.workloads.length };
-  const series = request.workloads.map((name) => createWorkloadSeries(name, rule));
+  const limits = { minimumEffect, memoryGrowth };
+  const series = request.workloads.map((name) => createWorkloadSeries(name, limits));
   const runner = await createBlockRunner(request);
   for (let block = 0; block < MOST_PAIRS && !isOver(request, started, series); block++) {
-    for (const each of series.filter((one) => one.verdict() === null)) {
-      each.add(await runner.run(each.name, block < CONTROL_BLOCKS));
-      request.progress(progressLine(each));
+    const open = series.filter((one) => one.verdict() === null);
+    for (const group of observer.groups(open.map(({ name }) => name))) {
+      const found = await runner.run(group, block < CONTROL_BLOCKS);
+      for (const each of open) {
+        const pair = found.get(each.name);
+        if (pair === undefined) continue;
+        each.add(pair);
+        request.progress(progressLine(each));
+      }
     }
+    judge(open, series, minimumEffect);
   }
   const workloads = series.map((each) => each.report());
-  const verdict = combineVerdicts(workloads.map((each) => each.verdict));
+  const verdict = verdictOf(series);
+  const isUnfinished = series.some((each) => each.verdict() === null);
+  const reason = measurementReason({
+    verdict,
+    metric: observer.metric,
+    minimumEffect,
+    workloads,
+    isUnfinished,
+  });
   return {
     verdict,
-    metric: 'cpu-time',
-    minimumEffect: request.minimumEffect,
+    metric: observer.metric,
+    minimumEffect,
     workloads,
     runs: runner.runs(),
     seconds: (request.now() - started) / 1000,
     seed: request.seed,
-    environment: { ...request.environment, node: runner.node(), load: [loadBefore, request.load()] },
-    reason: reasonOf(verdict, series, workloads, request.minimumEffect),
+    environment: {
+      ...request.environment,
+      node: runner.node() ?? 'not used',
+      load: [loadBefore, request.load()],
+    },
+    reason: observer.metricReason === null ? reason : `${reason} ${observer.metricReason}`,
   };
+}
+
+/** The rule looks at all workloads that were open in this block, with what it called faster in earlier ones. */
+function judge(open: readonly WorkloadSeries[], all: readonly WorkloadSeries[], minimumEffect: number): void {
+  const decided = all.filter((each) => !open.includes(each));
+  const faster = decided.filter((each) => each.ruleVerdict() === 'faster').length;
+  const logRatios = open.map((each) => each.logRatios());
+  const looks = lookAtFamily(logRatios, { size: all.length, faster, minimumEffect });
+  open.forEach((each, index) => {
+    const look = looks[index];
+    if (look !== undefined) each.judge(look);
+  });
+}
+
+function verdictOf(series: readonly WorkloadSeries[]): Verdict {
+  const verdict = combineVerdicts(series.map((each) => each.verdict() ?? 'inconclusive'));
+  const isPaidFor = series.some((each) => each.worseCosts().length > 0);
+  return verdict === 'faster' && isPaidFor ? 'inconclusive' : verdict;
 }
 
 function isOver(request: MeasureRequest, started: number, series: readonly WorkloadSeries[]): boolean {
@@ -74,94 +109,7 @@ function isOver(request: MeasureRequest, started: number, series: readonly Workl
   return verdicts.includes('slower') || !verdicts.includes(null);
 }
 
-async function createBlockRunner(request: MeasureRequest) {
-  const random = seededRandom(request.seed);
-  const observedArm = async (name: ArmName): Promise<ObservedArm> => {
-    const arm = request.arms[name];
-    return { name, arm, bookedUs: await arm.cpuMicros() };
-  };
-  const base = await observedArm('base');
-  const patch = await observedArm('patch');
-  const copy = await observedArm('copy');
-  let runs = 0;
-  let node = '';
-
-  const one = async (arm: ObservedArm, workload: string): Promise<ObservationAnswer> => {
-    request.signal.throwIfAborted();
-    const answer = await observe(arm, {
-      benchmark: request.benchmark,
-      workload,
-      nonce: request.nonce(),
-      protocol: request.protocol,
-      timeoutMs: request.observationTimeoutMs,
-    });
-    runs++;
-    node = answer.node;
-    return answer;
-  };
-
-  return {
-    runs: () => runs,
-    node: () => node,
-    /** One block of one workload in random order. */
-    run: async (workload: string, withControl: boolean) => {
-      const answers = new Map<ObservedArm, ObservationAnswer>();
-      const arms = withControl ? [base, patch, copy] : [base, patch];
-      for (const arm of shuffled(arms, random)) answers.set(arm, await one(arm, workload));
-      return {
-        base: answers.get(base) ?? missing(),
-        patch: answers.get(patch) ?? missing(),
-        copy: answers.get(copy) ?? null,
-      };
-    },
-  };
-}
-
-function missing(): never {
-  throw new BugError({ code: 'BLOCK_INCOMPLETE', message: 'every arm of a block is observed once' });
-}
-
 function progressLine(series: WorkloadSeries): string {
   const pairs = `${series.pairs()} of at most ${MOST_PAIRS} pairs`;
   return `measuring ${series.name}: ${pairs}, ${series.speedup().toFixed(2)}x so far`;
-}
-
-function reasonOf(
-  verdict: Verdict,
-  series: readonly WorkloadSeries[],
-  workloads: readonly WorkloadMeasurement[],
-  minimumEffect: number,
-): string {
-  const percent = `${Math.round(minimumEffect * 1000) / 10} %`;
-  const named = (wanted: Verdict) =>
-    workloads
-      .filter((each) => each.verdict === wanted)
-      .map((each) => `"${each.name}"`)
-      .join(', ');
-  switch (verdict) {
-    case 'faster':
-      return `${named('faster')} needs less CPU time, by more than measurement noise and the minimum effect of ${percent}.`;
-    case 'slower':
-      return `${named('slower')} needs more CPU time than on the base.`;
-    case 'no-change':
-      return `The CPU time stays within ${percent} of the base.`;
-    case 'inconclusive':
-      return inconclusiveReason(series, workloads);
-  }
-}
-
-function inconclusiveReason(
-  series: readonly WorkloadSeries[],
-  workloads: readonly WorkloadMeasurement[],
-): string {
-  const vetoed = workloads.find((each) => each.control.vetoed);
-  if (vetoed !== undefined) {
-    return `The control, base against its own copy, moved to ${vetoed.control.ratio.toFixed(2)}x: the machine was too noisy.`;
-  }
-  if (series.some((each) => each.verdict() === null))
-    return 'The time for measuring was used up before a decision.';
-  if (series.some((each) => each.waits() && each.speedup() > 1)) {
-    return 'CPU time fell but wall time rose: the patch waits instead of working.';
-  }
-  return `Noise hides whether there is an effect, after ${MOST_PAIRS} pairs.`;
 }

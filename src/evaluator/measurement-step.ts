@@ -1,20 +1,23 @@
 /** Step 5: measurement and confirmation; only a patch that is faster both times passes. */
-import { randomUUID } from 'node:crypto';
 import { loadavg } from 'node:os';
-import type { Measurement, WorkloadMeasurement } from '../domain/evaluation.js';
+import type { Measurement, Metric, WorkloadMeasurement } from '../domain/evaluation.js';
 import type { ArmSession, Arms } from './arm-session.js';
-import { type EvaluationContext, moduleOf } from './evaluation-context.js';
+import type { EvaluationContext } from './evaluation-context.js';
 import { measure } from './measure.js';
+import { METRIC_WORDS } from './measurement-reason.js';
+import type { ComparedBenchmark } from './observers/compared-benchmark.js';
+import { costClause } from './side-costs.js';
 import { StepFailed } from './step-failed.js';
 
 /** What of an evaluation a measurement needs. */
-export type MeasuringContext = Pick<EvaluationContext, 'settings' | 'options' | 'station' | 'benchmark'>;
+export type MeasuringContext = Pick<EvaluationContext, 'settings' | 'options' | 'station'>;
 
 export interface MeasurementPlan {
   /** Arms that are open already, for the first measurement. */
   readonly arms: Arms;
   readonly session: Pick<ArmSession, 'renew'>;
-  readonly workloads: readonly string[];
+  /** What the same-output check found; the observer works in any arms of the same workspaces. */
+  readonly compared: Pick<ComparedBenchmark, 'workloads' | 'observer'>;
   /** Text that the orders are derived from. */
   readonly seed: string;
   readonly environment: Omit<Measurement['environment'], 'load' | 'node'>;
@@ -72,10 +75,12 @@ export async function confirm(context: MeasuringContext, plan: MeasurementPlan):
 /** A measurement as lines of text, for evidence and progress. */
 export function describeMeasurement(measurement: Measurement): string {
   const head = `Verdict ${measurement.verdict} after ${measurement.runs} processes: ${measurement.reason}`;
-  return [head, ...measurement.workloads.map(describeWorkload)].join('\n');
+  return [head, ...measurement.workloads.map((each) => describeWorkload(each, measurement.metric))].join(
+    '\n',
+  );
 }
 
-function describeWorkload(workload: WorkloadMeasurement): string {
+function describeWorkload(workload: WorkloadMeasurement, metric: Metric): string {
   const interval =
     workload.interval === null
       ? 'no interval'
@@ -83,7 +88,8 @@ function describeWorkload(workload: WorkloadMeasurement): string {
   return [
     `${workload.name}: ${workload.verdict}, speed-up ${workload.speedup.toFixed(3)}x (${interval}),`,
     `${workload.pairs} pairs, base ${workload.baseMs.toPrecision(4)} ms, patch ${workload.patchMs.toPrecision(4)} ms`,
-    `CPU time per operation, control ${workload.control.ratio.toFixed(3)}x.`,
+    `${METRIC_WORDS[metric]} per operation, control ${workload.control.ratio.toFixed(3)}x.`,
+    ...workload.costs.filter(({ worse }) => worse).map((cost) => `Worse: ${costClause(cost)}.`),
   ].join(' ');
 }
 
@@ -97,16 +103,13 @@ function measureOnce(
   arms: Arms,
   seed: string,
 ): Promise<Measurement> {
-  const { settings, options, station, benchmark } = context;
+  const { settings, station } = context;
   return measure({
     arms,
-    benchmark: moduleOf(benchmark),
-    workloads: plan.workloads,
+    ...plan.compared,
     minimumEffect: settings.minimumEffect,
-    protocol: options.protocol,
+    memoryGrowth: settings.memoryGrowth,
     seed,
-    nonce: randomUUID,
-    observationTimeoutMs: Math.min(options.observationTimeoutMs, settings.timeouts.measureMs),
     timeLimitMs: settings.timeouts.measureMs,
     environment: plan.environment,
     load: () => loadavg()[0] ?? 0,

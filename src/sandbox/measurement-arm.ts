@@ -27,7 +27,11 @@ export interface ArmDeps {
 export const IDLE_ARGV = ['sleep', 'infinity'] as const;
 
 /** Where a container has them: the workspace's mount, and what the image brings. */
-const ARM_PATHS = { workspace: '/ws', harness: '/opt/hasten/harness' } as const;
+const ARM_PATHS = {
+  workspace: '/ws',
+  harness: '/opt/hasten/harness',
+  scratch: ['/tmp', '/dev/shm'],
+} as const;
 
 /** Seldom, so that asking does not disturb what is measured. */
 const OPEN_OUTPUT_POLL_MS = 1000;
@@ -107,7 +111,7 @@ async function settle<T>(ask: () => Promise<T>, isSettled: (answer: T) => boolea
 async function observe(
   deps: ArmDeps,
   argv: readonly string[],
-  options: { readonly timeoutMs: number; readonly stdin?: string },
+  options: Parameters<MeasurementArm['exec']>[1],
   kill: (reason: string) => Promise<void>,
 ): Promise<CommandResult> {
   const withStdin = options.stdin !== undefined;
@@ -119,8 +123,9 @@ async function observe(
     Tty: false,
     WorkingDir: ARM_PATHS.workspace,
   });
-  const stdout = createBoundedCapture(DEFAULT_OUTPUT_BYTES);
-  const stderr = createBoundedCapture(DEFAULT_OUTPUT_BYTES);
+  const outputBytes = options.outputBytes ?? DEFAULT_OUTPUT_BYTES;
+  const stdout = createBoundedCapture(outputBytes);
+  const stderr = createBoundedCapture(outputBytes);
   const demultiplex = createFrameDemultiplexer({ stdout: stdout.push, stderr: stderr.push });
   let stop: 'timed-out' | 'flooded' | null = null;
   const started = performance.now();

@@ -45,6 +45,7 @@ export function createFakeArm(model: FakeArmModel): MeasurementArm & { readonly 
         wallNsPerOp: model.wall?.(workload, call) ?? cost,
         batch: 1,
         firstCallNs: 1,
+        firstCallCpuUs: 1,
         importCpuUs: 1,
         importWallNs: 1,
         maxRssKb: 50_000,

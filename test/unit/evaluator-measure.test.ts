@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_PROTOCOL } from '../../src/evaluator/harness-protocol.js';
 import { type MeasureRequest, measure } from '../../src/evaluator/measure.js';
 import { withCpus } from '../../src/evaluator/measurement-lock.js';
+import { createModuleObserver } from '../../src/evaluator/observers/module-observer.js';
 import { seededRandom } from '../../src/evaluator/seeded-random.js';
 import { createFakeArm, type FakeArmModel } from '../support/fake-arm.js';
 
@@ -30,13 +31,16 @@ function play({ base, patch, copy, request }: Play) {
   let nonces = 0;
   const measurement = measure({
     arms,
-    benchmark: { path: 'bench/a.mjs', entry: 'index.js' },
+    observer: createModuleObserver({
+      benchmark: { path: 'bench/a.mjs', entry: 'index.js' },
+      protocol: DEFAULT_PROTOCOL,
+      nonce: () => `nonce-${nonces++}`,
+      timeoutMs: 1000,
+    }),
     workloads: ['run'],
     minimumEffect: 0.05,
-    protocol: DEFAULT_PROTOCOL,
+    memoryGrowth: 0.2,
     seed: 'seed',
-    nonce: () => `nonce-${nonces++}`,
-    observationTimeoutMs: 1000,
     timeLimitMs: 60_000,
     environment: { runtime: 'runc', imageId: 'sha256:1', cpuset: '1' },
     load: () => 0.5,

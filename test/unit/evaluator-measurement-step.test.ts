@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_EVALUATE_OPTIONS } from '../../src/evaluator/evaluate-station.js';
+import { DEFAULT_PROTOCOL } from '../../src/evaluator/harness-protocol.js';
 import {
   confirm,
   type MeasurementPlan,
   type MeasuringContext,
   measureToVerdict,
 } from '../../src/evaluator/measurement-step.js';
+import { createModuleObserver } from '../../src/evaluator/observers/module-observer.js';
 import { createFakeArm } from '../support/fake-arm.js';
-import { SAMPLE_BENCHMARK, sampleSettings } from '../support/run-samples.js';
+import { sampleSettings } from '../support/run-samples.js';
 
 const QUIET = 1;
 const NOISY = 2;
@@ -17,9 +19,15 @@ const context: MeasuringContext = {
     timeouts: { installMs: 60_000, buildMs: 60_000, testMs: 60_000, measureMs: 60_000 },
   }),
   options: DEFAULT_EVALUATE_OPTIONS,
-  benchmark: SAMPLE_BENCHMARK,
   station: { signal: new AbortController().signal, now: () => 0, progress: () => undefined },
 };
+
+const observer = createModuleObserver({
+  benchmark: { path: 'bench/a.mjs', entry: 'index.js' },
+  protocol: DEFAULT_PROTOCOL,
+  nonce: () => 'nonce',
+  timeoutMs: 1000,
+});
 
 /** Arms of a patch that is 1.67 times as fast, with a copy of the base that costs `copyFactor` times as much. */
 function arms(copyFactor: number) {
@@ -39,7 +47,7 @@ function planOf(factors: readonly number[]): MeasurementPlan & { readonly left: 
         return arms(factor);
       },
     },
-    workloads: ['run'],
+    compared: { workloads: ['run'], observer },
     seed: 'seed',
     environment: { runtime: 'runc', imageId: 'sha256:1', cpuset: '1' },
     left: () => others.length,
