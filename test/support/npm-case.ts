@@ -78,11 +78,12 @@ export async function loadCase(id: string): Promise<NpmCase> {
  * behaviour test and the settings. Throws when npm cannot fetch a version that is not cached yet.
  */
 export async function materialise(subject: NpmCase): Promise<CaseRepository> {
-  const [base, fix, behaviourTest] = await Promise.all([
+  const [base, fix, behaviourTest, heldBack] = await Promise.all([
     packageFiles(subject.package, subject.base),
     packageFiles(subject.package, subject.fix),
-    // A case from another file has no behaviour test of ours.
+    // A case from another file has no behaviour test of ours, and no held-back workload.
     readFile(join(CASES_DIR, `${subject.id}.test.mjs`)).catch(() => null),
+    readFile(join(CASES_DIR, `${subject.id}.held-back.mjs`), 'utf8').catch(() => null),
   ]);
   const benchmarkPath = `bench/${subject.id}.bench.mjs`;
   const entry = subject.entry.replace(`node_modules/${subject.package}/`, '');
