@@ -69,7 +69,8 @@ function rowOfLibtest(line: ReportLine): ReportRow | null {
 /** `name  time:   [low estimate high]`; a long name stands on the line before. */
 function rowOfText(line: ReportLine, before: string): ReportRow | null {
   const at = /(?:^|\s)time:\s{1,20}\[/.exec(line.text)?.index;
-  if (at === undefined) return null;
+  // Under `change:` stand percentages.
+  if (at === undefined || line.text.trim().endsWith('%]') || line.text.includes('%] (p =')) return null;
   const expected = 'three times such as "[124.20 ns 125.31 ns 126.50 ns]"';
   const time = line.text.slice(line.text.indexOf('[', at)).trim();
   const [value, unit = ''] = (BRACKETS.exec(time)?.[2] ?? '').split(' ');
