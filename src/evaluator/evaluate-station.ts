@@ -1,27 +1,24 @@
 /** The gate: takes a patch through policy, build, tests, same output and measurement; the first failure stops it. */
-import { randomUUID } from 'node:crypto';
 import type { Effect, Station, StationContext } from '../domain/effect.js';
-import { BugError, PeerError } from '../domain/errors.js';
-import type { EvaluationFailed, EvaluationPassed, Measurement } from '../domain/evaluation.js';
+import { BugError } from '../domain/errors.js';
+import type { EvaluationFailed, EvaluationPassed } from '../domain/evaluation.js';
 import type { MachineEvent } from '../domain/event.js';
+import { type Benchmark, heldBackOf } from '../domain/plan.js';
 import type { SourceMirror } from '../domain/repository.js';
-import type { Sandbox, Workspace } from '../domain/sandbox.js';
+import type { Sandbox } from '../domain/sandbox.js';
 import { allSettled } from './all-settled.js';
-import { createArmSession } from './arm-session.js';
 import { buildWorkspace } from './build-step.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
 import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
-import { withCpus } from './measurement-lock.js';
-import { confirm, expectFaster, measureToVerdict } from './measurement-step.js';
-import type { ArmName } from './observers/benchmark-observer.js';
-import { checkSameOutput } from './output-step.js';
+import { measurePatch } from './measure-patch.js';
 import { DEFAULT_PATCH_LIMITS } from './patch-policy.js';
 import { checkPolicy } from './policy-step.js';
 import { reproduceCommands } from './reproduce.js';
 import { StepFailed } from './step-failed.js';
 import { createStepLog, type StepLog } from './step-log.js';
-import { type BaseTestsMemory, checkTests, createBaseTestsMemory } from './tests-step.js';
+import { type BaseTestsMemory, createBaseTestsMemory } from './tests/base-tests.js';
+import { checkTests } from './tests/tests-step.js';
 
 export interface EvaluateStationDeps {
   readonly sandbox: Sandbox;
@@ -78,17 +75,14 @@ async function evaluate(
   memory: EvaluationMemory,
   seed: string,
 ): Promise<EvaluationPassed> {
-  const { station, benchmark, patch } = context;
+  const { benchmark, patch } = context;
   await log.run('policy', async () => ({ summary: await checkPolicy(context), value: null }));
   const built = await log.run('build', () => build(context, memory.built));
-  await log.run('tests', async () => ({
-    summary: await checkTests(context, built, memory.tests),
-    value: null,
-  }));
-  const environment = await environmentOf(context.sandbox);
-  const measured = await withCpus(environment.cpuset, station.signal, () =>
-    measureInArms(context, log, built, environment, seed),
-  );
+  const untested = await log.run('tests', async () => {
+    const { summary, draftReasons } = await checkTests(context, built, memory.tests);
+    return { summary, value: draftReasons };
+  });
+  const measured = await measurePatch(context, log, built, seed);
   return {
     outcome: 'passed',
     baseCommit: context.baseCommit,
@@ -97,13 +91,10 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
-    heldBack: null,
-    draftReasons: draftReasons(context),
+    draftReasons: [...draftReasons(context), ...untested],
     reproduce: reproduceCommands(context),
   };
 }
-
-type ArmWorkspaces = Readonly<Record<ArmName, Workspace>>;
 
 /** Side by side, as far as the sandbox lets; nothing is timed yet. The patch's failure is told before the base's. */
 async function build(context: EvaluationContext, built: BuiltWorkspaces) {
@@ -124,61 +115,20 @@ async function build(context: EvaluationContext, built: BuiltWorkspaces) {
   return { summary, value: { base, patch, copy } };
 }
 
-async function measureInArms(
-  context: EvaluationContext,
-  log: StepLog,
-  workspaces: ArmWorkspaces,
-  environment: Omit<Measurement['environment'], 'load' | 'node'>,
-  seed: string,
-): Promise<Pick<EvaluationPassed, 'measurement' | 'confirmation'>> {
-  const { sandbox, station, benchmark, options } = context;
-  const session = createArmSession(sandbox, workspaces, environment.cpuset, station.signal);
-  try {
-    const arms = await session.renew();
-    const request = {
-      benchmark,
-      protocol: options.protocol,
-      nonce: randomUUID,
-      timeoutMs: Math.min(options.observationTimeoutMs, context.settings.timeouts.measureMs),
-    };
-    const compared = await log.run('same-output', async () => {
-      station.progress('comparing outputs');
-      const value = await checkSameOutput(arms, request);
-      return { summary: value.summary, value };
-    });
-    return await log.run('measurement', async () => {
-      const plan = { arms, session, compared, seed, environment };
-      const measurement = await measureToVerdict(context, plan);
-      expectFaster(measurement);
-      const confirmation = await confirm(context, plan);
-      return { summary: measurementSummary(measurement, confirmation), value: { measurement, confirmation } };
-    });
-  } finally {
-    await session.close();
-  }
-}
-
-function measurementSummary(measurement: Measurement, confirmation: Measurement | null): string {
-  const confirmed = confirmation === null ? '' : ' Confirmed in fresh containers.';
-  return `${measurement.reason}${confirmed}`;
-}
-
 function draftReasons({ benchmark, settings }: EvaluationContext): readonly string[] {
   const reasons = [
     benchmark.origin === 'hasten' ? 'The benchmark was written by Hasten, not by the repository.' : null,
     settings.test === null
       ? 'The repository has no test command: only the benchmark compared the outputs.'
       : null,
+    heldBackOf(benchmark) === null ? withoutHeldBack(benchmark) : null,
   ];
   return reasons.filter((reason) => reason !== null);
 }
 
-async function environmentOf(sandbox: Sandbox): Promise<Omit<Measurement['environment'], 'load' | 'node'>> {
-  const health = await sandbox.check();
-  if (!health.ok || health.imageId === null) {
-    throw new PeerError({ code: 'DOCKER_UNAVAILABLE', message: health.detail });
-  }
-  return { runtime: health.runtime, imageId: health.imageId, cpuset: sandbox.measurementCpuset() };
+function withoutHeldBack({ kind }: Benchmark): string {
+  const why = kind === 'module' ? 'planning made none that works' : `the benchmark is a ${kind}`;
+  return `No held-back workload was measured (${why}): the gain may hold for the benchmark's own inputs only.`;
 }
 
 function contextOf(

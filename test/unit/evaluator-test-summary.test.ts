@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTestCounts } from '../../src/evaluator/test-summary.js';
+import { readTestCounts } from '../../src/evaluator/tests/test-summary.js';
 
 describe('test counts', () => {
   it.each([
