@@ -76,7 +76,10 @@ async function evaluate(
   seed: string,
 ): Promise<EvaluationPassed> {
   const { benchmark, patch } = context;
-  await log.run('policy', async () => ({ summary: await checkPolicy(context), value: null }));
+  await log.run('policy', async () => {
+    const { summary, uncheckedPaths } = await checkPolicy(context);
+    return { summary, value: uncheckedPaths };
+  });
   const built = await log.run('build', () => build(context, memory.built));
   const untested = await log.run('tests', async () => {
     const { summary, draftReasons } = await checkTests(context, built, memory.tests);

@@ -1,14 +1,24 @@
-/** Step 1: the patch is rebuilt from base and diff, must make exactly the tree it claims, and must pass the policy. */
+/** Step 1: the patch is rebuilt from base and diff, must make exactly the tree it claims, pass the policy and game nothing. */
 import { createHash } from 'node:crypto';
 import { BugError, UserError } from '../domain/errors.js';
-import type { AppliedPatch } from '../domain/repository.js';
+import type { AppliedPatch, TreeChange } from '../domain/repository.js';
+import type { CheatFinding, SourceChange } from './cheat-checks/cheat-finding.js';
+import { uncheckedPaths } from './cheat-checks/find-cheats.js';
+import { DEFAULT_CHEAT_CHECK_LIMITS, runCheatChecks } from './cheat-checks/run-cheat-checks.js';
 import { type EvaluationContext, frozenFiles } from './evaluation-context.js';
 import { clipped } from './evidence.js';
 import { patchRefusals } from './patch-policy.js';
 import { StepFailed } from './step-failed.js';
 
-/** Answers with one sentence for the pull request. Throws StepFailed, or BugError when frozen inputs do not match their hashes. */
-export async function checkPolicy(context: EvaluationContext): Promise<string> {
+export interface PolicyAnswer {
+  /** One sentence for the pull request. */
+  readonly summary: string;
+  /** Changed files that no check against gamed benchmarks can read (other languages); empty for JavaScript and TypeScript. */
+  readonly uncheckedPaths: readonly string[];
+}
+
+/** Throws StepFailed, or BugError when frozen inputs do not match their hashes. */
+export async function checkPolicy(context: EvaluationContext): Promise<PolicyAnswer> {
   const { patch, baseCommit } = context;
   await expectFrozen(context);
   const applied = await apply(context);
@@ -34,9 +44,52 @@ export async function checkPolicy(context: EvaluationContext): Promise<string> {
     });
   }
   await expectBenchmarkOfBase(context);
+  await expectNoCheats(context, applied.changes);
   const files = applied.changes.length === 1 ? '1 file' : `${applied.changes.length} files`;
   const lines = applied.changes.reduce((sum, change) => sum + change.additions + change.deletions, 0);
-  return `${files}, ${lines} lines, no tests, benchmarks, manifests, lockfiles or CI files.`;
+  return {
+    summary: `${files}, ${lines} lines, no tests, benchmarks, manifests, lockfiles or CI files.`,
+    uncheckedPaths: uncheckedPaths(applied.changes.map(({ path }) => path)),
+  };
+}
+
+async function expectNoCheats(context: EvaluationContext, changes: readonly TreeChange[]): Promise<void> {
+  const sources = await Promise.all(changes.map((change) => sourceOf(context, change)));
+  const benchmarks = [...frozenFiles(context.benchmark)].map(([path, source]) => ({ path, source }));
+  const { signal } = context.station;
+  const result = await runCheatChecks(sources, { benchmarks }, DEFAULT_CHEAT_CHECK_LIMITS, signal);
+  if (result.kind === 'gave-up') {
+    throw new StepFailed({
+      code: 'PATCH_CANNOT_BE_CHECKED',
+      message: `The patch cannot be checked for gamed benchmarks: ${result.reason}.`,
+      evidence: 'Its code nests too deeply or is too large to be parsed. Write it more plainly.',
+    });
+  }
+  const [first] = result.findings;
+  if (first === undefined) return;
+  const more = result.findings.length === 1 ? '' : ` (and ${result.findings.length - 1} more)`;
+  throw new StepFailed({
+    code: 'PATCH_GAMES_THE_BENCHMARK',
+    message: `${first.path}:${first.line} would game the benchmark: ${first.reason}${more}`,
+    evidence: clipped(result.findings.map((finding) => cheatEvidence(finding, sources)).join('\n\n')),
+  });
+}
+
+async function sourceOf(context: EvaluationContext, change: TreeChange): Promise<SourceChange> {
+  const { mirror, repository, baseCommit, patch } = context;
+  const { path, status } = change;
+  const [before, after] = await Promise.all([
+    status === 'added' ? null : mirror.readFile(repository, baseCommit, path),
+    status === 'deleted' ? null : mirror.readFile(repository, patch.tree, path),
+  ]);
+  return { path, before: before?.toString('utf8') ?? null, after: after?.toString('utf8') ?? null };
+}
+
+/** Rule, place and the source line, so that a next attempt can mend it. */
+function cheatEvidence(finding: CheatFinding, sources: readonly SourceChange[]): string {
+  const after = sources.find(({ path }) => path === finding.path)?.after ?? '';
+  const line = after.split(/\r\n|[\n\r\u2028\u2029]/)[finding.line - 1]?.trim() ?? '';
+  return `${finding.rule} at ${finding.path}:${finding.line}: ${finding.reason}\n> ${clipped(line, 300)}`;
 }
 
 async function apply(context: EvaluationContext): Promise<AppliedPatch> {

@@ -15,23 +15,26 @@ export interface CheatContext {
   readonly benchmarks: readonly { readonly path: string; readonly source: string }[];
 }
 
-export type CheatRule =
-  | 'benchmark-name'
-  | 'benchmark-data'
-  | 'special-case'
-  | 'opaque-data'
-  | 'environment'
-  | 'call-stack'
-  | 'global-patch'
-  | 'clock'
-  | 'module-state'
-  | 'moved-work'
-  | 'dynamic-code'
-  | 'process-control'
-  | 'module-loader'
-  | 'shared-registry'
-  | 'hidden-name'
-  | 'unparsable';
+export const CHEAT_RULES = [
+  'benchmark-name',
+  'benchmark-data',
+  'special-case',
+  'opaque-data',
+  'environment',
+  'call-stack',
+  'global-patch',
+  'clock',
+  'module-state',
+  'moved-work',
+  'dynamic-code',
+  'process-control',
+  'module-loader',
+  'shared-registry',
+  'hidden-name',
+  'unparsable',
+] as const;
+
+export type CheatRule = (typeof CHEAT_RULES)[number];
 
 export interface CheatFinding {
   readonly path: string;

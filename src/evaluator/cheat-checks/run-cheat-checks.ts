@@ -1,12 +1,17 @@
-/** Runs the checks away from the service's own thread, with an end in time and memory: the sources are a model's. */
-import { Worker } from 'node:worker_threads';
-import type { CheatContext, CheatFinding, SourceChange } from './cheat-finding.js';
+/** Runs the checks away from the service, with an end in time and memory: the sources are a model's. */
+import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { BugError } from '../../domain/errors.js';
+import { CHEAT_RULES, type CheatContext, type CheatFinding, type SourceChange } from './cheat-finding.js';
 import { isCheckable } from './source-tree.js';
 
 export interface CheatCheckLimits {
   /** Milliseconds of wall time for the whole patch. */
   readonly timeoutMs: number;
-  /** Heap of the thread in MiB. */
+  /** Heap in MiB. */
   readonly heapMb: number;
 }
 
@@ -17,46 +22,67 @@ export type CheatCheckResult =
   | { readonly kind: 'gave-up'; readonly reason: string };
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
-const THREAD = new URL(`./cheat-check-worker.${FROM_SOURCE ? 'ts' : 'js'}`, import.meta.url);
+const PROGRAM = fileURLToPath(new URL(`./cheat-check-process.${FROM_SOURCE ? 'ts' : 'js'}`, import.meta.url));
+
+const findingsSchema = z.array(
+  z.object({ path: z.string(), line: z.number(), rule: z.enum(CHEAT_RULES), reason: z.string() }),
+);
 
 /**
- * Findings of `findCheats`, or why there are none: parsers take exponential time for some texts, so a patch can keep
- * them busy for ever. Rejects with the reason of `signal`, and with the thread's error where it is not about memory.
+ * Findings of `findCheats`, or why there are none: a parser takes exponential time for some texts and deep nesting eats
+ * its stack, so that a patch could keep the service busy for ever. Rejects with the reason of `signal`, and with a
+ * BugError where the checks themselves broke.
  */
-export function runCheatChecks(
+export async function runCheatChecks(
   changes: readonly SourceChange[],
   context: CheatContext,
   limits: CheatCheckLimits,
   signal: AbortSignal,
 ): Promise<CheatCheckResult> {
   signal.throwIfAborted();
-  if (!changes.some(({ path }) => isCheckable(path)))
-    return Promise.resolve({ kind: 'checked', findings: [] });
-  const thread = new Worker(THREAD, {
-    workerData: { changes, context },
-    env: {},
-    execArgv: FROM_SOURCE ? ['--import', 'tsx'] : [],
-    resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-  });
-  return settled(thread, limits, signal).finally(() => thread.terminate());
+  if (!changes.some(({ path }) => isCheckable(path))) return { kind: 'checked', findings: [] };
+  const answer = await ask(JSON.stringify({ changes, context }), limits, signal);
+  signal.throwIfAborted();
+  if (answer.signal === 'SIGKILL')
+    return { kind: 'gave-up', reason: `no answer in ${limits.timeoutMs / 1000} s` };
+  if (answer.code === 0)
+    return { kind: 'checked', findings: findingsSchema.parse(JSON.parse(answer.stdout)) };
+  if (/heap out of memory/.test(answer.stderr)) {
+    return { kind: 'gave-up', reason: `it needs more than ${limits.heapMb} MiB of memory` };
+  }
+  const message = `the checks of a patch ended with ${answer.code ?? answer.signal}: ${answer.stderr.slice(-500)}`;
+  throw new BugError({ code: 'CHEAT_CHECKS_BROKE', message });
 }
 
-function settled(thread: Worker, limits: CheatCheckLimits, signal: AbortSignal): Promise<CheatCheckResult> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    const giveUp = (reason: string): void => resolve({ kind: 'gave-up', reason });
-    const timer = setTimeout(() => giveUp(`no answer in ${limits.timeoutMs / 1000} s`), limits.timeoutMs);
-    thread.once('message', (findings: readonly CheatFinding[]) => resolve({ kind: 'checked', findings }));
-    thread.once('error', (error: Error & { code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY')
-        giveUp(`more than ${limits.heapMb} MiB of memory needed`);
-      else reject(error);
-    });
-    thread.once('exit', (code) => reject(new Error(`the thread of the checks ended with exit code ${code}`)));
-    signal.addEventListener('abort', abort, { once: true });
-    thread.once('exit', () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-    });
+interface Answer {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function ask(question: string, limits: CheatCheckLimits, signal: AbortSignal): Promise<Answer> {
+  const loader = FROM_SOURCE ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [`--max-old-space-size=${limits.heapMb}`, ...loader, PROGRAM], {
+    cwd: dirname(PROGRAM),
+    env: {},
+    stdio: 'pipe',
   });
+  const kill = (): void => void child.kill('SIGKILL');
+  const timer = setTimeout(kill, limits.timeoutMs);
+  signal.addEventListener('abort', kill, { once: true });
+  const ended = new Promise<Pick<Answer, 'code' | 'signal'>>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, by) => resolve({ code, signal: by }));
+  });
+  // Its pipe breaks where it dies before it has read everything; how it ended tells more.
+  child.stdin.on('error', () => {});
+  child.stdin.end(question);
+  try {
+    const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { ...end, stdout, stderr };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', kill);
+  }
 }
