@@ -9,6 +9,7 @@ import type { Sandbox } from '../domain/sandbox.js';
 import { allSettled } from './all-settled.js';
 import { buildWorkspace } from './build-step.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { type BaseChecksMemory, createBaseChecksMemory, runChecks } from './checks/checks-step.js';
 import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
 import { measurePatch } from './measure-patch.js';
@@ -47,7 +48,11 @@ export const DEFAULT_EVALUATE_OPTIONS: EvaluateOptions = {
  * changed. Safe to call again: everything is evaluated anew, in the same workspaces.
  */
 export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evaluate'> {
-  const memory = { tests: createBaseTestsMemory(), built: deps.built ?? createBuiltWorkspaces() };
+  const memory = {
+    checks: createBaseChecksMemory(),
+    tests: createBaseTestsMemory(),
+    built: deps.built ?? createBuiltWorkspaces(),
+  };
   const seedFor = deps.seedFor ?? ((key) => key);
   return async (effect, called): Promise<MachineEvent> => {
     const station = { ...called, now: deps.now ?? called.now };
@@ -65,6 +70,7 @@ export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evalu
 
 /** What one process keeps from attempt to attempt. */
 interface EvaluationMemory {
+  readonly checks: BaseChecksMemory;
   readonly tests: BaseTestsMemory;
   readonly built: BuiltWorkspaces;
 }
@@ -81,6 +87,10 @@ async function evaluate(
     return { summary, value: uncheckedPaths };
   });
   const built = await log.run('build', () => build(context, memory.built));
+  const unchecked = await log.run('checks', async () => {
+    const { summary, draftReasons } = await runChecks(context, built, memory.checks);
+    return { summary, value: draftReasons };
+  });
   const untested = await log.run('tests', async () => {
     const { summary, draftReasons } = await checkTests(context, built, memory.tests);
     return { summary, value: draftReasons };
@@ -94,7 +104,7 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
-    draftReasons: [...draftReasons(context), ...untested],
+    draftReasons: [...draftReasons(context), ...unchecked, ...untested],
     reproduce: reproduceCommands(context),
   };
 }
