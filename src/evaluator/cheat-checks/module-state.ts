@@ -7,6 +7,7 @@ import { chainsOf } from './global-chain.js';
 import { isBuffer, keepsResults } from './kept-results.js';
 import { type ProgramPath, walk } from './source-tree.js';
 import { type Holder, holderOf } from './state-holder.js';
+import { isToolOnDemand } from './tool-on-demand.js';
 
 const CHANGING_METHODS = new Set([
   ...['set', 'add', 'push', 'unshift', 'splice', 'fill', 'copyWithin', 'put', 'store', 'enqueue', 'next'],
@@ -91,7 +92,7 @@ function isKept(path: NodePath, holder: Holder): boolean {
   if (holder.binding === null) return activation !== null && !runsOnlyAtLoad(activation);
   if (!outlivesCalls(holder.binding) || activation === null) return false;
   if (activation.node === homeOf(holder.binding)?.node || runsOnlyAtLoad(activation)) return false;
-  if (holder.property === 'lastIndex') return false;
+  if (holder.property === 'lastIndex' || isToolOnDemand(holder.binding)) return false;
   return !isBuffer(holder.binding) || holder.property === null || keepsResults(holder.binding);
 }
 

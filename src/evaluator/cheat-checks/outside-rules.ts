@@ -42,7 +42,7 @@ function patched({ chain, usage, call, path }: Access): Verdict | null {
     rule: 'global-patch',
     because: 'is changed, which other code (the harness among it) uses too; keep changes inside own values',
   };
-  if (usage === 'write') return OWN_ROOTS.has(root) || isFreshError(chain) ? null : patches;
+  if (usage === 'write') return OWN_ROOTS.has(root) || isOwnLink(chain) ? null : patches;
   if (usage === 'call' && chain.length > 1 && /^__define[GS]etter__$/.test(chain.at(-1) ?? ''))
     return patches;
   if (usage !== 'argument' || call === null || OWN_ROOTS.has(root)) return null;
@@ -51,8 +51,9 @@ function patched({ chain, usage, call, path }: Access): Verdict | null {
   return isFirst && callee.some((each) => SETTERS.has(each.join('.'))) ? patches : null;
 }
 
-function isFreshError(chain: Chain): boolean {
-  return chain[0] === ERROR;
+/** `Sub.prototype.constructor = Sub` links an object of the file; what hangs below belongs to others. */
+function isOwnLink(chain: Chain): boolean {
+  return chain.length === 1 && (chain[0] === CONSTRUCTOR || chain[0] === PROTOTYPE);
 }
 
 const WITH_SECRETS = new Set([
@@ -70,16 +71,9 @@ const WITH_SECRETS = new Set([
   ],
 ]);
 
-function hidden({ chain, path }: Access): Verdict | null {
-  const at = chain.indexOf(UNKNOWN_NAME);
-  const sensitive = at > 0 && at === 1 && WITH_SECRETS.has(chain[0] ?? '');
-  if (!sensitive || isListOfNames(path)) return null;
+function hidden({ chain }: Access): Verdict | null {
+  if (chain[1] !== UNKNOWN_NAME || !WITH_SECRETS.has(chain[0] ?? '')) return null;
   return { rule: 'hidden-name', because: 'is read by a name that cannot be checked; write the name out' };
-}
-
-/** `arguments[i]` and the like never come here; an index into a table of globals does not either. */
-function isListOfNames(path: NodePath): boolean {
-  return path.isNumericLiteral();
 }
 
 type Names = readonly (readonly [pattern: RegExp, rule: CheatRule, because: string])[];

@@ -2,7 +2,7 @@
 import type { NodePath } from '@babel/traverse';
 import type { Occurrence } from './cheat-finding.js';
 import { constantText, propertyName } from './constant-text.js';
-import { builtinModule, chainsOf, ERROR } from './global-chain.js';
+import { builtinModule, chainsOf } from './global-chain.js';
 import { type ProgramPath, walk } from './source-tree.js';
 
 /** Modules of Node that only compute. Every other one reads the machine, moves work or reaches into the process. */
@@ -59,10 +59,11 @@ export function syntaxOccurrences(program: ProgramPath): readonly Occurrence[] {
         add(path, { rule: 'call-stack', key: `call-stack:${name}`, reason });
       }
     },
-    ObjectPattern: (path) => {
-      for (const property of path.get('properties')) {
-        if (!property.isObjectProperty() || propertyName(property) !== 'stack') continue;
-        if (!isErrorPattern(path)) continue;
+    CatchClause: (path) => {
+      const caught = path.get('param') as NodePath;
+      if (!caught.isObjectPattern()) return;
+      for (const property of caught.get('properties')) {
+        if (property.isObjectProperty() && propertyName(property) !== 'stack') continue;
         const reason = 'The stack of an error tells who calls; the same input must be the same work.';
         add(property, { rule: 'call-stack', key: 'call-stack:<error>.stack', reason });
       }
@@ -120,15 +121,4 @@ function isMadePromise(path: NodePath): boolean {
 
 function isNamed(path: NodePath, name: string): boolean {
   return chainsOf(path).some((chain) => chain.join('.') === name);
-}
-
-function isErrorPattern(pattern: NodePath): boolean {
-  const { parentPath: parent } = pattern;
-  if (parent?.isCatchClause()) return true;
-  const value = parent?.isVariableDeclarator()
-    ? (parent.get('init') as NodePath)
-    : parent?.isAssignmentExpression()
-      ? parent.get('right')
-      : null;
-  return value?.node != null && chainsOf(value).some((chain) => chain[0] === ERROR);
 }
