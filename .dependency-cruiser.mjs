@@ -44,7 +44,7 @@ export default {
     floor(
       'floor-1',
       '^src/(machine|store|config)/',
-      '^src/(main|cli|ingress/|engine/|planner/|sandbox/|evaluator/|publisher/|ledger/)',
+      '^src/(main|cli|compare/|ingress/|engine/|planner/|sandbox/|evaluator/|publisher/|ledger/)',
       'Floor 1 imports domain only.',
     ),
     floor('floor-1-apart-machine', '^src/machine/', '^src/(store|config)/', 'The machine is pure.'),
@@ -63,7 +63,7 @@ export default {
     floor(
       'floor-2-below-3',
       '^src/(planner|sandbox|evaluator|publisher|ledger)/',
-      '^src/(main|cli|ingress/|engine/|machine/)',
+      '^src/(main|cli|compare/|ingress/|engine/|machine/)',
       'Stations know neither engine nor ingress.',
     ),
     ...['planner', 'sandbox', 'evaluator', 'publisher', 'ledger'].map((station) =>
@@ -77,7 +77,7 @@ export default {
     floor(
       'floor-3',
       '^src/(ingress|engine)/',
-      '^src/(main|cli|planner/|sandbox/|evaluator/|publisher/|ledger/)',
+      '^src/(main|cli|compare/|planner/|sandbox/|evaluator/|publisher/|ledger/)',
       'Stations only through ports.',
     ),
     floor(

@@ -1,14 +1,18 @@
 #!/usr/bin/env node
-/** Entry of the command line: `hasten run` on a local repository, and help. */
+/** Entry of the command line: `hasten run` on a local repository, `hasten compare`, and help. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readServiceSettings } from './config/service-settings.js';
+import { readServiceSettings, type ServiceSettings } from './config/service-settings.js';
 import { HastenError, UserError } from './domain/errors.js';
 import type { Log } from './domain/log.js';
-import { InterruptedError, runLocally } from './local-run.js';
 
-const USAGE = `hasten run --repo DIR --issue TEXT [--json] [--quiet]
+const USAGE = `hasten compare BASE HEAD [--bench FILE | --command TEXT] [options]
+
+Says whether HEAD is faster than BASE: two git revisions, two directories, or npm:name@1 npm:name@2.
+hasten compare --help tells the rest. Works without GitHub, model or account.
+
+hasten run --repo DIR --issue TEXT [--json] [--quiet]
 
 Makes a local git repository faster: plans a patch with the model of OPENAI_API_KEY or OPENAI_BASE_URL, builds,
 tests and measures it in Docker, and leaves a branch hasten/<run> when it passed. The report goes to standard
@@ -27,6 +31,7 @@ async function main(argv: readonly string[]): Promise<number> {
     console.log(USAGE);
     return command === undefined ? 2 : 0;
   }
+  if (command === 'compare') return compareSubjects(rest);
   if (command !== 'run') {
     throw new UserError({ code: 'UNKNOWN_COMMAND', message: `There is no command ${command}.\n\n${USAGE}` });
   }
@@ -54,19 +59,37 @@ async function runCommand(args: string[]): Promise<number> {
       message: `--issue needs the performance problem in words.\n\n${USAGE}`,
     });
   }
-  const interrupt = new AbortController();
-  process.once('SIGINT', () => interrupt.abort());
-  process.once('SIGTERM', () => interrupt.abort());
+  // Each command loads only what it needs: comparing has no use for GitHub, model and machine.
+  const { runLocally } = await import('./local-run.js');
   const { run, report } = await runLocally({
     directory: values.repo,
     issue: values.issue,
-    settings: readServiceSettings({ HASTEN_DATA_DIR: localDataDir(), ...process.env }, process.cwd()),
+    settings: localSettings(),
     log: values.quiet ? silentLog : errorLog,
-    signal: interrupt.signal,
+    signal: interruption(),
   });
   if (values.json) console.log(JSON.stringify(run));
   else console.log(report === '' ? `No branch: ${run.outcomeReason ?? 'unknown'}` : report);
   return run.outcome === 'pull-request' ? 0 : 1;
+}
+
+async function compareSubjects(argv: readonly string[]): Promise<number> {
+  const { compareCommand } = await import('./compare/compare-command.js');
+  const { stdout, stderr } = process;
+  const cwd = process.cwd();
+  return compareCommand({ argv, readSettings: localSettings, cwd, stdout, stderr, signal: interruption() });
+}
+
+/** Aborts at the first SIGINT or SIGTERM; a second one ends the process as usual. */
+function interruption(): AbortSignal {
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort());
+  process.once('SIGTERM', () => interrupt.abort());
+  return interrupt.signal;
+}
+
+function localSettings(): ServiceSettings {
+  return readServiceSettings({ HASTEN_DATA_DIR: localDataDir(), ...process.env }, process.cwd());
 }
 
 /** Outside of the repository, where nothing of ours belongs into the working tree. */
@@ -82,11 +105,15 @@ const errorLog: Log = {
 };
 const silentLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
+function isInterruption(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'InterruptedError';
+}
+
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     const isWrongUse = error instanceof UserError || (error instanceof TypeError && 'code' in error);
-    const isExpected = isWrongUse || error instanceof HastenError || error instanceof InterruptedError;
+    const isExpected = isWrongUse || error instanceof HastenError || isInterruption(error);
     console.error(isExpected ? `hasten: ${error.message}` : error);
     process.exit(isWrongUse ? 2 : 1);
   },

@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Image that set-up makes; `HASTEN_SANDBOX_IMAGE` names another. */
+export const SANDBOX_IMAGE = 'hasten-sandbox:latest';
+
 /** Reads the id of a data folder, or makes folder and id. */
 export function installationId(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });

@@ -13,7 +13,7 @@ import { createGithubAccess, type GithubAccess } from './ingress/github-access.j
 import { GithubDeliveryReader } from './ingress/github-delivery-reader.js';
 import type { HealthPart, HealthReport } from './ingress/health-handler.js';
 import { startIngress } from './ingress/ingress-server.js';
-import { installationId } from './installation.js';
+import { installationId, SANDBOX_IMAGE } from './installation.js';
 import { LEDGER_MIGRATIONS } from './ledger/ledger-schema.js';
 import { SqlLedger } from './ledger/sql-ledger.js';
 import { type ChatModel, createOpenAiModel } from './planner/openai-planner.js';
@@ -31,8 +31,6 @@ import { SqlModelJournal } from './store/sql-model-journal.js';
 import { SqlMoney } from './store/sql-money.js';
 import { openSqlite } from './store/sqlite-database.js';
 
-/** Image that set-up makes; `HASTEN_SANDBOX_IMAGE` names another. */
-export const SANDBOX_IMAGE = 'hasten-sandbox:latest';
 const HOUR_MS = 60 * 60 * 1000;
 const DEADLINES = { runMs: 3 * HOUR_MS, pauseMs: 7 * 24 * HOUR_MS, pauseWithWaitingMs: 24 * HOUR_MS };
 const CONCURRENCY = { work: 2, tell: 4, deliveries: 4 };

@@ -1,0 +1,69 @@
+/** What is compared: each side becomes a commit of some repository, whether it was a revision, a folder or a package. */
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { UserError } from '../domain/errors.js';
+import type { RepositoryRef } from '../domain/repository.js';
+import { directorySubject } from './directory.js';
+import { gitRevisionSubject, resolveRevision } from './git-revision.js';
+import { npmPackageSubject } from './npm-package.js';
+
+export interface Subject {
+  /** As the user named it. */
+  readonly given: string;
+  /** What it turned out to be. */
+  readonly identity: string;
+  readonly repository: RepositoryRef;
+  /** 40 hex. */
+  readonly commit: string;
+  /** Folder that holds its files, where a benchmark file may lie; null for a package. */
+  readonly root: string | null;
+  /** Name of the published package; null for the other kinds. */
+  readonly packageName: string | null;
+}
+
+export interface SubjectPlaces {
+  /** Folder that relative paths start from, absolute. */
+  readonly cwd: string;
+  /** `--repo`. */
+  readonly repo: string;
+  /** Scratch folder of this comparison, absolute. */
+  readonly temporary: string;
+  /** Null: the registry that npm is configured for. */
+  readonly registryUrl: string | null;
+  readonly signal: AbortSignal;
+}
+
+const LOOKS_LIKE_PATH = /^(\.{1,2}$|\.{0,2}\/|~)/;
+
+/**
+ * `npm:…` is a package; what starts like a path is a directory; else a revision of `--repo`, and where there is none
+ * of that name, a directory. Throws UserError that names what was looked for.
+ */
+export async function resolveSubject(given: string, places: SubjectPlaces): Promise<Subject> {
+  if (given.startsWith('npm:')) return npmPackageSubject(given, places);
+  const path = resolve(places.cwd, given);
+  if (LOOKS_LIKE_PATH.test(given)) {
+    if (await isDirectory(path)) return directorySubject(given, path, places);
+    throw notFound(`${given} is not a directory`);
+  }
+  const found = await resolveRevision(given, places);
+  if (found !== null) return gitRevisionSubject(given, found);
+  if (await isDirectory(path)) return directorySubject(given, path, places);
+  throw notFound(
+    `${given} is neither a revision of the git repository ${resolve(places.cwd, places.repo)} nor a directory`,
+  );
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function notFound(problem: string): UserError {
+  return new UserError({
+    code: 'SUBJECT_NOT_FOUND',
+    message: `compare: ${problem}. Give two git revisions (with --repo DIR for another repository), two directories, or npm:name@version twice.`,
+  });
+}

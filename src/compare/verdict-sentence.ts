@@ -1,0 +1,82 @@
+/** The sentence of a comparison: a verdict with the bound that a reader may rely on, never with the estimate. */
+import type { Measurement, Metric, SideCost, WorkloadMeasurement } from '../domain/evaluation.js';
+import { atLeastPercent, milliseconds, ratio, savedShare } from '../publisher/figures.js';
+import type { Comparison } from './comparison.js';
+
+export const METRIC_WORDS: Readonly<Record<Metric, string>> = {
+  'cpu-time': 'CPU time',
+  'wall-time': 'wall time',
+  reported: 'time as the tool reports it',
+};
+
+/** One line without Markdown. */
+export function verdictSentence(comparison: Comparison): string {
+  const { verdict, measurement, confirmation, reason } = comparison;
+  if (verdict === 'inconclusive') return `Inconclusive. ${reason}`;
+  if (verdict === 'no-change') return `No change. ${reason}`;
+  const word = verdict === 'faster' ? 'Faster' : 'Slower';
+  const bound = boundOf(measurement, confirmation, verdict);
+  return bound === null ? `${word}. ${reason}` : `${word}: ${bound}${whereOf(measurement, verdict)}.`;
+}
+
+/** `at least 12 % less CPU time`, by the least favourable bound of the workloads with the verdict; null without one. */
+function boundOf(
+  measurement: Measurement,
+  confirmation: Measurement | null,
+  verdict: 'faster' | 'slower',
+): string | null {
+  const decided = measurement.workloads.filter((workload) => workload.verdict === verdict);
+  const metric = METRIC_WORDS[measurement.metric];
+  const bounds = decided.map((workload) => {
+    const again = confirmation?.workloads.find((each) => each.name === workload.name);
+    const known = [workload.interval, again?.interval].filter((interval) => interval != null);
+    return verdict === 'faster'
+      ? Math.min(...known.map(([low]) => low))
+      : Math.max(...known.map(([, high]) => high));
+  });
+  const bound = verdict === 'faster' ? Math.min(...bounds) : Math.max(...bounds);
+  if (!Number.isFinite(bound) || bound <= 0) return null;
+  if (verdict === 'faster')
+    return bound > 1 ? `at least ${atLeastPercent(savedShare(bound))} less ${metric}` : null;
+  return bound < 1 ? `at least ${atLeastPercent(1 / bound - 1)} more ${metric}` : null;
+}
+
+function whereOf(measurement: Measurement, verdict: 'faster' | 'slower'): string {
+  const all = measurement.workloads.length;
+  const count = measurement.workloads.filter((workload) => workload.verdict === verdict).length;
+  return all === 1 ? '' : ` on ${count} of ${all} workloads`;
+}
+
+/** `55.0x to 61.2x`, or a dash where there are too few pairs. */
+export function intervalText({ interval }: WorkloadMeasurement): string {
+  return interval === null ? '-' : `${ratio(interval[0])} to ${ratio(interval[1])}`;
+}
+
+/** The control's ratio, `-` where no control ran. */
+export function controlText({ control }: WorkloadMeasurement): string {
+  if (control.blocks === 0) return '-';
+  return `${ratio(control.ratio)}${control.vetoed ? ' (veto)' : ''}`;
+}
+
+const COST_NAMES: Readonly<Record<SideCost['cost'], string>> = {
+  'import-time': 'import',
+  'first-call': 'first call',
+  'wall-time': 'wall time',
+  'peak-memory': 'peak memory',
+};
+const NOTABLE = 1.1;
+
+/** What else changed by a tenth or was found worse, one line per workload that has any. */
+export function notableCosts(workloads: readonly WorkloadMeasurement[]): readonly string[] {
+  return workloads.flatMap((workload) => {
+    const notable = workload.costs.filter(
+      (cost) => cost.worse || cost.ratio >= NOTABLE || cost.ratio <= 1 / NOTABLE,
+    );
+    return notable.length === 0 ? [] : [`${workload.name}: ${notable.map(costText).join(', ')}`];
+  });
+}
+
+function costText(cost: SideCost): string {
+  const show = cost.cost === 'peak-memory' ? (mib: number) => `${mib.toFixed(0)} MiB` : milliseconds;
+  return `${COST_NAMES[cost.cost]} ${show(cost.base)} -> ${show(cost.patch)}${cost.worse ? ' (worse)' : ''}`;
+}
