@@ -39,6 +39,11 @@ export function benchmarkName(benchmark: Benchmark): string {
   return benchmark.kind === 'module' ? benchmark.path : benchmark.source;
 }
 
+/** Its held-back workload; null where it has none. */
+export function heldBackOf(benchmark: Benchmark): HeldBackBenchmark | null {
+  return benchmark.kind === 'module' ? benchmark.heldBack : null;
+}
+
 /** A module like the benchmark, for the same entry, with other inputs. */
 export interface HeldBackBenchmark {
   readonly path: string;

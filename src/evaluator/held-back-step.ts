@@ -9,6 +9,11 @@ import { type MeasurementPlan, type MeasuringContext, measureToVerdict } from '.
 import { checkSameOutput } from './output-step.js';
 import { StepFailed } from './step-failed.js';
 
+export interface FrozenHeldBack {
+  readonly benchmark: ModuleBenchmark;
+  readonly heldBack: HeldBackBenchmark;
+}
+
 /**
  * Measures base against patch on the held-back workload, in fresh containers and an order of its own; it comes behind the
  * confirmation, so that nothing but a patch that would pass otherwise costs it. Answers with a verdict `faster`. Throws
@@ -18,35 +23,40 @@ import { StepFailed } from './step-failed.js';
 export async function measureHeldBack(
   context: MeasuringContext,
   plan: Pick<MeasurementPlan, 'session' | 'seed' | 'environment'>,
-  benchmark: ModuleBenchmark,
-  heldBack: HeldBackBenchmark,
+  frozen: FrozenHeldBack,
   passed: Measurement,
 ): Promise<Measurement> {
-  const { station, options } = context;
-  const module = heldBackAsBenchmark(benchmark, heldBack);
-  const renew = async (): Promise<Arms> => {
-    const arms = await plan.session.renew();
-    await allSettled([arms.base, arms.patch, arms.copy].map((arm) => putHeldBack(arm, heldBack)));
-    return arms;
-  };
-  station.progress('measuring the held-back workload');
-  const measured = await withoutInputs(passed, async () => {
-    const arms = await renew();
-    const timeoutMs = options.observationTimeoutMs;
-    const request = { benchmark: module, protocol: options.protocol, nonce: randomUUID, timeoutMs };
-    const compared = await checkSameOutput(arms, request);
-    const quiet = { ...station, progress: () => undefined };
-    return measureToVerdict(
-      { ...context, station: quiet },
-      { ...plan, arms, session: { renew }, compared, seed: `${plan.seed}:held-back` },
-    );
-  });
+  context.station.progress('measuring the held-back workload');
+  const measured = await withoutInputs(passed, () => measure(context, plan, frozen));
   if (measured.verdict === 'faster') return measured;
   throw notPassed(
     'HELD_BACK_NOT_FASTER',
     `The held-back workload is not faster: ${measured.verdict} (${speedups(measured)}).`,
     passed,
   );
+}
+
+async function measure(
+  context: MeasuringContext,
+  plan: Pick<MeasurementPlan, 'session' | 'seed' | 'environment'>,
+  { benchmark, heldBack }: FrozenHeldBack,
+): Promise<Measurement> {
+  const { station, options, settings } = context;
+  const renew = async (): Promise<Arms> => {
+    const arms = await plan.session.renew();
+    await allSettled([arms.base, arms.patch, arms.copy].map((arm) => putHeldBack(arm, heldBack)));
+    return arms;
+  };
+  const arms = await renew();
+  const compared = await checkSameOutput(arms, {
+    benchmark: heldBackAsBenchmark(benchmark, heldBack),
+    protocol: options.protocol,
+    nonce: randomUUID,
+    timeoutMs: Math.min(options.observationTimeoutMs, settings.timeouts.measureMs),
+  });
+  const quiet = { ...context, station: { ...station, progress: () => undefined } };
+  const seed = `${plan.seed}:held-back`;
+  return measureToVerdict(quiet, { ...plan, arms, session: { renew }, compared, seed });
 }
 
 /** Errors of the step without what a process printed: it may hold the inputs. */
