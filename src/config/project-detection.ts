@@ -27,24 +27,32 @@ const LOCKFILES: readonly (readonly [string, PackageManager])[] = [
   ['npm-shrinkwrap.json', 'npm'],
 ];
 
-/** Scripts by the names that most projects give them; a name that may also rewrite files is not among them. */
+/** Scripts by the names that most projects give them, the surest first. */
 const TYPE_SCRIPTS = [
   'typecheck',
   'type-check',
+  'typecheck:all',
   'check-types',
   'check:types',
-  'types',
+  'types:check',
   'test:types',
+  'types',
   'tsc',
 ] as const;
-const LINT_SCRIPTS = ['lint', 'lint:check', 'check:lint'] as const;
+const LINT_SCRIPTS = ['lint:check', 'check:lint', 'lint', 'eslint'] as const;
 const FORMAT_SCRIPTS = [
-  'format:check',
-  'check:format',
-  'fmt:check',
-  'prettier:check',
-  'format-check',
+  ...['format:check', 'check:format', 'fmt:check', 'prettier:check', 'format-check', 'check-format'],
+  ...['lint:format', 'format', 'fmt', 'prettier'],
 ] as const;
+/** What makes a script rewrite files or never end; what it prints says nothing of the tree as it was then. */
+const REWRITES = /(?:^|\s)(?:--(?:fix|write|apply|apply-unsafe|unsafe|watch|serve)(?=[\s=]|$)|-w(?=\s|$))/;
+/** A script of a name that usually rewrites counts only where it plainly looks. */
+const ONLY_LOOKS =
+  /--check\b|--list-different\b|(?:^|\s)-l(?:\s|$)|\bbiome (?:format|check|ci|lint)\b|\bdprint check\b/;
+const USUALLY_REWRITES: ReadonlySet<string> = new Set(['format', 'fmt', 'prettier']);
+/** Scripts that run others, by name or by a pattern of names. */
+const RUNS_SCRIPTS =
+  /\b(?:(?:npm|pnpm|yarn)(?: run)?|run-[sp]|npm-run-all2?|concurrently|wireit|turbo run)\b([^&|;]*)/g;
 const NO_CHECKS = { types: null, lint: null, format: null } as const;
 
 /** What `npm init` writes as test script. */
@@ -88,8 +96,14 @@ export function detectProject(packageJson: PackageJson | null, files: readonly T
   }
   const paths = new Set(files.filter(isRegularFile).map((file) => file.path));
   const manager = lockedManager(packageJson, paths);
+  const scripts = new Map(
+    Object.entries(packageJson.scripts ?? {}).flatMap(([name, text]): [string, string][] => {
+      const content = nonEmpty(text);
+      return content === null ? [] : [[name, content]];
+    }),
+  );
   const first = (names: readonly string[]) => {
-    const found = names.find((name) => nonEmpty(packageJson.scripts?.[name]) !== null);
+    const found = names.find((name) => onlyLooks(name, scripts));
     return found === undefined ? null : `${manager ?? 'npm'} run ${found}`;
   };
   const build = nonEmpty(packageJson.scripts?.build);
@@ -101,6 +115,31 @@ export function detectProject(packageJson: PackageJson | null, files: readonly T
     checks: { types: first(TYPE_SCRIPTS), lint: first(LINT_SCRIPTS), format: first(FORMAT_SCRIPTS) },
     entry: entryOf(packageJson, paths, build !== null),
   };
+}
+
+/** True for a script that neither rewrites files nor runs another one that does, as far as its text tells. */
+function onlyLooks(name: string, scripts: ReadonlyMap<string, string>): boolean {
+  const text = scripts.get(name);
+  if (text === undefined) return false;
+  if (USUALLY_REWRITES.has(name) && !ONLY_LOOKS.test(text)) return false;
+  return [...reached(name, scripts)].every((each) => !REWRITES.test(scripts.get(each) ?? ''));
+}
+
+/** Names of the scripts that running `name` may run. */
+function reached(name: string, scripts: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const names = new Set([name]);
+  for (const each of names) {
+    for (const hook of [`pre${each}`, `post${each}`]) if (scripts.has(hook)) names.add(hook);
+    for (const [, words = ''] of (scripts.get(each) ?? '').matchAll(RUNS_SCRIPTS)) {
+      for (const word of words.split(/[\s'"]+/)) {
+        const prefix = /^([\w:.-]+:)\*{1,2}$/.exec(word)?.[1];
+        if (scripts.has(word)) names.add(word);
+        if (prefix === undefined) continue;
+        for (const other of scripts.keys()) if (other.startsWith(prefix)) names.add(other);
+      }
+    }
+  }
+  return names;
 }
 
 /** True for entries with content of their own: no symlinks, no submodules. */

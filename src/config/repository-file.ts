@@ -60,8 +60,10 @@ function hasControlCharacters(text: string): boolean {
   });
 }
 
+const COMMAND_ALLOWED = `a command for sh, 1 to ${MAX_COMMAND_CHARS} characters`;
+
 function command() {
-  const allowed = `a command for sh, 1 to ${MAX_COMMAND_CHARS} characters`;
+  const allowed = COMMAND_ALLOWED;
   return z
     .string(allowed)
     .trim()
@@ -103,18 +105,34 @@ function seconds(ceilingMs: number) {
 
 /** A module for Hasten's own harness, or a command, or a command whose tool writes a known report. */
 function benchmark() {
-  const formats = `one of ${REPORT_FORMATS.join(', ')}`;
-  return z.union(
-    [
-      z.strictObject({ module: innerPath(), entry: innerPath().optional() }),
-      z.strictObject({
-        command: command(),
-        report: z.enum(REPORT_FORMATS, formats).optional(),
-        file: reportPath().optional(),
-      }),
-    ],
-    `an object with module and entry, or with command, or with command, report (${formats}) and file`,
-  );
+  const keys = {
+    module: innerPath().optional(),
+    entry: innerPath().optional(),
+    command: command().optional(),
+    report: z.enum(REPORT_FORMATS, `one of ${REPORT_FORMATS.join(', ')}`).optional(),
+    file: reportPath().optional(),
+  };
+  const allowed = 'a map with module and entry, or with command, report and file';
+  return z.strictObject(keys, allowed).transform((found, context) => {
+    const refuse = (path: string[], message: string) => {
+      context.addIssue({ code: 'custom', path, message });
+      return z.NEVER;
+    };
+    const { module, entry, command, report, file } = found;
+    if (module !== undefined) {
+      const odd = (['command', 'report', 'file'] as const).filter((key) => found[key] !== undefined);
+      for (const key of odd) refuse([key], 'nothing beside module');
+      return odd.length > 0 ? z.NEVER : { module, ...(entry === undefined ? {} : { entry }) };
+    }
+    if (entry !== undefined) return refuse(['entry'], 'only together with module');
+    if (command === undefined) {
+      return report === undefined && file === undefined
+        ? refuse([], allowed)
+        : refuse(['command'], COMMAND_ALLOWED);
+    }
+    if (file !== undefined && report === undefined) return refuse(['file'], 'only together with report');
+    return { command, ...(report === undefined ? {} : { report }), ...(file === undefined ? {} : { file }) };
+  });
 }
 
 /** The schema of the file under an operator's ceilings; each message says what is allowed. */

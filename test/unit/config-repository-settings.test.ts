@@ -59,11 +59,15 @@ describe('settings from the file', () => {
         'install: npm ci --foreground-scripts',
         'build: npm run compile',
         'test: node --test',
+        'types: npx tsc --noEmit',
+        'lint: npx eslint .',
+        'format: npx prettier --check .',
         'benchmark: { module: bench/hot.mjs, entry: ./src/hot.js }',
         'entry: src/index.js',
         'allow: ["dist/**"]',
         'attempts: 2',
         'minimumEffect: 8%',
+        'memoryGrowth: 50%',
         'approval: before-push',
         'budget: 1.5',
         'timeouts: { install: 60, test: 30 }',
@@ -76,11 +80,13 @@ describe('settings from the file', () => {
       install: { packageManager: 'npm', command: 'npm ci --foreground-scripts', timeoutMs: 60_000 },
       build: 'npm run compile',
       test: 'node --test',
+      checks: { types: 'npx tsc --noEmit', lint: 'npx eslint .', format: 'npx prettier --check .' },
       benchmark: { kind: 'module', module: 'bench/hot.mjs', entry: 'src/hot.js' },
       entry: 'src/index.js',
       allow: ['dist/**'],
       attempts: 2,
       minimumEffect: 0.08,
+      memoryGrowth: 0.5,
       approval: 'before-push',
       budgetUsd: 1.5,
       timeouts: { installMs: 60_000, buildMs: 300_000, testMs: 30_000, measureMs: 120_000 },
@@ -111,13 +117,93 @@ describe('settings from the file', () => {
         "- budget is 50; allowed: dollars above 0, at most 5 (the operator's limit)",
         '- approval is "always"; allowed: one of auto, before-push, draft, none',
         '- minimumEffect is "70%"; allowed: a number from 0.01 to 0.5, or a percentage from "1%" to "50%"',
-        '- speed: unknown key; allowed: install, build, test, benchmark, entry, allow, attempts, minimumEffect, approval, budget, timeouts, memory',
+        '- speed: unknown key; allowed: install, build, test, types, lint, format, benchmark, entry, allow, attempts, minimumEffect, memoryGrowth, approval, budget, timeouts, memory',
         "- timeouts.test is 0.5; allowed: a whole number of seconds from 1 to 300 (the operator's limit)",
         '- timeouts.wait: unknown key; allowed: install, build, test, measure',
         '- memory is "64GiB"; allowed: a size like "512MiB" or "1GiB", from 128MiB to 2048MiB (the operator\'s limit)',
         '- entry is "../x.js"; allowed: a path from the root of the repository, without "..", "." or a leading "/"',
       ].sort(),
     );
+  });
+
+  it.each([
+    ['benchmark: { command: ./bench.sh }', { kind: 'command', command: './bench.sh' }],
+    [
+      'benchmark: { command: go test -bench . ./..., report: go-bench }',
+      { kind: 'report', command: 'go test -bench . ./...', format: 'go-bench', file: null },
+    ],
+    [
+      'benchmark: { command: make bench, report: hyperfine, file: /tmp/out/bench.json }',
+      { kind: 'report', command: 'make bench', format: 'hyperfine', file: '/tmp/out/bench.json' },
+    ],
+    [
+      'benchmark: { command: make bench, report: jmh, file: build/jmh.json }',
+      { kind: 'report', command: 'make bench', format: 'jmh', file: 'build/jmh.json' },
+    ],
+  ])('takes %s', async (yaml, expected) => {
+    expect((await read({ yaml, packageJson: PACKAGE, paths: ['index.js'] })).benchmark).toEqual(expected);
+  });
+
+  it.each([
+    [
+      'benchmark: 7',
+      'benchmark is 7; allowed: a map with module and entry, or with command, report and file',
+    ],
+    [
+      'benchmark: {}',
+      'benchmark is {}; allowed: a map with module and entry, or with command, report and file',
+    ],
+    [
+      'benchmark: { module: ../b.mjs }',
+      'benchmark.module is "../b.mjs"; allowed: a path from the root of the repository, without "..", "." or a leading "/"',
+    ],
+    [
+      'benchmark: { module: b.mjs, entry: /e.js }',
+      'benchmark.entry is "/e.js"; allowed: a path from the root of the repository, without "..", "." or a leading "/"',
+    ],
+    ['benchmark: { module: b.mjs, command: x }', 'benchmark.command is "x"; allowed: nothing beside module'],
+    [
+      'benchmark: { module: b.mjs, wait: 1 }',
+      'benchmark.wait: unknown key; allowed: module, entry; or command, report, file',
+    ],
+    [
+      'benchmark: { command: "" }',
+      'benchmark.command is ""; allowed: a command for sh, 1 to 2000 characters',
+    ],
+    [
+      'benchmark: { command: x, report: pprof }',
+      'benchmark.report is "pprof"; allowed: one of hyperfine, go-bench,',
+    ],
+    [
+      'benchmark: { command: x, report: jmh, file: /etc/passwd }',
+      'benchmark.file is "/etc/passwd"; allowed: a path from the root of the repository, or below /tmp, without ".."',
+    ],
+    [
+      'benchmark: { command: x, report: jmh, file: /tmp/../etc/passwd }',
+      'benchmark.file is "/tmp/../etc/passwd"; allowed: a path',
+    ],
+    [
+      'benchmark: { command: x, file: out.json }',
+      'benchmark.file is "out.json"; allowed: only together with report',
+    ],
+    ['benchmark: { entry: e.js }', 'benchmark.entry is "e.js"; allowed: only together with module'],
+    ['benchmark: { report: jmh }', 'benchmark.command is missing; allowed: a command for sh'],
+    ['types: [tsc]', 'types is ["tsc"]; allowed: a command for sh, 1 to 2000 characters'],
+    ['lint: ""', 'lint is ""; allowed: a command for sh, 1 to 2000 characters'],
+    ['format: 7', 'format is 7; allowed: a command for sh, 1 to 2000 characters'],
+    [
+      'memoryGrowth: 900%',
+      'memoryGrowth is "900%"; allowed: a number from 0.05 to 5, or a percentage from "5%" to "500%"',
+    ],
+    [
+      'memoryGrowth: 0',
+      'memoryGrowth is 0; allowed: a number from 0.05 to 5, or a percentage from "5%" to "500%"',
+    ],
+  ])('names the key and what is allowed for %s', async (yaml, expected) => {
+    const error = await failure({ yaml, packageJson: PACKAGE, paths: ['index.js', 'b.mjs'] });
+    const problems = error.message.split('\n').slice(1);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`- ${expected}`);
   });
 
   it('refuses a benchmark that is not in the commit', async () => {
@@ -166,7 +252,7 @@ describe('settings from the file', () => {
       fc.constantFrom('5%', '99%', '1GiB', '9GiB', 'auto', null),
       fc.array(fc.string()),
       fc.dictionary(
-        fc.constantFrom('module', 'entry', 'install', 'test'),
+        fc.constantFrom('module', 'entry', 'install', 'test', 'command', 'report', 'file'),
         fc.oneof(fc.string(), fc.integer()),
       ),
     );
@@ -174,6 +260,10 @@ describe('settings from the file', () => {
       'install',
       'build',
       'test',
+      'types',
+      'lint',
+      'format',
+      'memoryGrowth',
       'benchmark',
       'entry',
       'allow',
@@ -246,6 +336,36 @@ describe('settings by detection', () => {
   it('never drops an install command, whatever was detected', async () => {
     const settings = await read({ yaml: 'install: npm install\ntest: npm test' });
     expect(settings.install).toMatchObject({ packageManager: 'npm', command: 'npm install' });
+  });
+
+  it.each([
+    [{ typecheck: 'tsc --noEmit' }, { types: 'npm run typecheck' }],
+    [{ 'check:types': 'vue-tsc' }, { types: 'npm run check:types' }],
+    [{ tsc: 'tsc' }, { types: 'npm run tsc' }],
+    [{ lint: 'eslint .' }, { lint: 'npm run lint' }],
+    [{ lint: 'eslint . --fix', 'lint:check': 'eslint .' }, { lint: 'npm run lint:check' }],
+    [{ lint: 'eslint --fix-dry-run .' }, { lint: 'npm run lint' }],
+    [{ lint: 'biome check --write' }, {}],
+    [{ lint: 'standard --fix' }, {}],
+    [{ lint: 'npm run lint:js', 'lint:js': 'eslint --fix .' }, {}],
+    [{ lint: 'run-s lint:*', 'lint:js': 'eslint --fix .' }, {}],
+    [{ 'format:check': 'prettier --check .' }, { format: 'npm run format:check' }],
+    [{ 'format:check': 'prettier -w .' }, {}],
+    [{ format: 'prettier --check .' }, { format: 'npm run format' }],
+    [{ format: 'prettier .' }, {}],
+    [{ prettier: 'prettier --list-different src' }, { format: 'npm run prettier' }],
+    [{ fmt: 'biome format .' }, { format: 'npm run fmt' }],
+    [{ lint: '   ' }, {}],
+    [{ typecheck: 'tsc --watch' }, {}],
+  ])('finds the checks of %j, none that rewrites files or never ends', async (scripts, expected) => {
+    const settings = await read({ packageJson: { scripts: { test: 't', ...scripts } } });
+    expect(settings.checks).toEqual({ types: null, lint: null, format: null, ...expected });
+  });
+
+  it('runs the checks with the package manager of the lockfile, and prefers what the file says', async () => {
+    const packageJson = { scripts: { test: 't', lint: 'eslint .', typecheck: 'tsc' } };
+    const settings = await read({ yaml: 'lint: make lint', packageJson, paths: ['pnpm-lock.yaml'] });
+    expect(settings.checks).toEqual({ types: 'pnpm run typecheck', lint: 'make lint', format: null });
   });
 
   it("does not count npm's placeholder as a test", async () => {
