@@ -1,6 +1,7 @@
 /** Step 1: the patch is rebuilt from base and diff, must make exactly the tree it claims, pass the policy and game nothing. */
 import { createHash } from 'node:crypto';
 import { BugError, UserError } from '../domain/errors.js';
+import { type Benchmark, heldBackOf } from '../domain/plan.js';
 import type { AppliedPatch, TreeChange } from '../domain/repository.js';
 import type { CheatFinding, SourceChange } from './cheat-checks/cheat-finding.js';
 import { uncheckedPaths } from './cheat-checks/find-cheats.js';
@@ -31,7 +32,7 @@ export async function checkPolicy(context: EvaluationContext): Promise<PolicyAns
   }
   const refusals = patchRefusals(applied.changes, {
     allow: context.settings.allow,
-    benchmarkPaths: [...frozenFiles(context.benchmark).keys()],
+    benchmarkPaths: benchmarkPathsOf(context.benchmark),
     limits: context.options.limits,
   });
   const [first] = refusals;
@@ -51,6 +52,12 @@ export async function checkPolicy(context: EvaluationContext): Promise<PolicyAns
     summary: `${files}, ${lines} lines, no tests, benchmarks, manifests, lockfiles or CI files.`,
     uncheckedPaths: uncheckedPaths(applied.changes.map(({ path }) => path)),
   };
+}
+
+/** The held-back workload stands in no tree, but nothing may look as if it did. */
+function benchmarkPathsOf(benchmark: Benchmark): readonly string[] {
+  const heldBack = heldBackOf(benchmark);
+  return [...frozenFiles(benchmark).keys(), ...(heldBack === null ? [] : [heldBack.path])];
 }
 
 async function expectNoCheats(context: EvaluationContext, changes: readonly TreeChange[]): Promise<void> {
@@ -105,8 +112,12 @@ async function apply(context: EvaluationContext): Promise<AppliedPatch> {
 }
 
 async function expectFrozen({ benchmark, patch, baseCommit }: EvaluationContext): Promise<void> {
+  const heldBack = heldBackOf(benchmark);
   const wrong = [
     sha256(benchmark.source) === benchmark.sha256 ? null : 'the benchmark is not the one that was frozen',
+    heldBack === null || sha256(heldBack.source) === heldBack.sha256
+      ? null
+      : 'the held-back workload is not the one that was frozen',
     sha256(patch.diff) === patch.digest ? null : 'the diff does not have the digest of its patch',
     patch.baseCommit === baseCommit
       ? null

@@ -1,5 +1,7 @@
 /** Questions that the statechart asks; each looks at the record of the run and the event only. */
+import type { EvaluationPassed } from '../domain/evaluation.js';
 import type { TimedEvent } from '../domain/event.js';
+import { type Benchmark, heldBackOf } from '../domain/plan.js';
 import type { RunRecord } from '../domain/run.js';
 import { repeats } from './run-changes.js';
 
@@ -60,9 +62,16 @@ export function isEvaluationOfThisPatch({ context, event }: Question): boolean {
     evaluation.patchDigest === patch.digest &&
     evaluation.baseCommit === patch.baseCommit &&
     evaluation.baseCommit === trigger.baseCommit &&
-    evaluation.benchmarkSha256 === benchmark?.sha256 &&
-    evaluation.measurement.verdict === 'faster'
+    benchmark !== null &&
+    evaluation.benchmarkSha256 === benchmark.sha256 &&
+    evaluation.measurement.verdict === 'faster' &&
+    isHeldBackFaster(benchmark, evaluation)
   );
+}
+
+/** What planning held back was measured and is faster too; without one there is no such measurement. */
+function isHeldBackFaster(benchmark: Benchmark, { heldBack }: EvaluationPassed): boolean {
+  return heldBackOf(benchmark) === null ? heldBack === null : heldBack?.verdict === 'faster';
 }
 
 /** Trying again can't help: a setting or an invariant is wrong. */

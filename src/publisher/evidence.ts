@@ -98,6 +98,13 @@ export function confirmationText(confirmation: Measurement | null): string {
   return `Measured once more in fresh containers (${confirmation.runs} processes, ${duration(confirmation.seconds)}), verdict **${confirmation.verdict}**:\n\n${measurementTable(confirmation)}`;
 }
 
+/** What the workload says that whoever wrote the patch never saw. */
+export function heldBackText(heldBack: Measurement | null): string {
+  if (heldBack === null) return 'Held-back workload: none was measured.';
+  const measured = claim(heldBack, null) ?? 'faster, without a lower bound to quote';
+  return `Held-back workload (other inputs, made before any patch existed and not shown to whoever wrote it): ${measured}, verdict **${heldBack.verdict}**, ${heldBack.runs} processes.`;
+}
+
 /** What each step of the gate found. */
 export function stepTable(evaluation: EvaluationPassed | EvaluationFailed): string {
   const rows = evaluation.steps.map(

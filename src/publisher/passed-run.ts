@@ -1,6 +1,7 @@
 /** The last look before anything is pushed: the evaluation is of exactly this patch, on this commit, with this benchmark. */
 import { createHash } from 'node:crypto';
 import { BugError } from '../domain/errors.js';
+import { heldBackOf } from '../domain/plan.js';
 import type { RunRecord } from '../domain/run.js';
 import type { PassedRun } from './pull-request-text.js';
 
@@ -10,7 +11,8 @@ export function requirePassed(run: RunRecord, spentUsd: number): PassedRun {
   if (settings === null || benchmark === null || patch === null || evaluation === null) {
     throw mismatch('the run has no settings, benchmark, patch or evaluation');
   }
-  const { measurement, confirmation } = evaluation;
+  const { measurement, confirmation, heldBack } = evaluation;
+  const frozen = heldBackOf(benchmark);
   const facts: readonly (readonly [string, boolean])[] = [
     ['the evaluation did not pass', evaluation.outcome === 'passed'],
     ['the evaluated tree is another', evaluation.tree === patch.tree],
@@ -23,6 +25,14 @@ export function requirePassed(run: RunRecord, spentUsd: number): PassedRun {
     ['a check failed', evaluation.steps.length > 0 && evaluation.steps.every((step) => step.ok)],
     ['the verdict is not faster', measurement.verdict === 'faster'],
     ['the confirmation is not faster', confirmation === null || confirmation.verdict === 'faster'],
+    [
+      "the held-back workload's digest is not that of its text",
+      frozen === null || sha256(frozen.source) === frozen.sha256,
+    ],
+    [
+      'the held-back workload is not faster',
+      frozen === null ? heldBack === null : heldBack?.verdict === 'faster',
+    ],
   ];
   const wrong = facts.find(([, holds]) => !holds);
   if (wrong !== undefined) throw mismatch(wrong[0]);

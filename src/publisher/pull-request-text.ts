@@ -7,6 +7,7 @@ import {
   claim,
   claimSentence,
   confirmationText,
+  heldBackText,
   measurementNotes,
   measurementTable,
   stepTable,
@@ -82,7 +83,7 @@ export function pullRequestBody(passed: PassedRun, key: string): string {
       `${issue}Hasten (run ${code(run.id)}) made this patch on ${code(evaluation.baseCommit)} and its gate passed it. Whether it closes the issue is for a maintainer to say, so nothing here closes it.`,
       draftSection(passed),
       `### What and why\n\nThe model's words, a claim and not evidence:\n\n${claimOfModel(passed)}`,
-      `### Evidence\n\n${measurementTable(evaluation.measurement)}\n\n${measurementNotes(evaluation.measurement)}\n- ${benchmarkSentence(benchmark)}`,
+      `### Evidence\n\n${measurementTable(evaluation.measurement)}\n\n${measurementNotes(evaluation.measurement)}\n- ${benchmarkSentence(benchmark)}\n- ${heldBackText(evaluation.heldBack)}`,
       `### Confirmation\n\n${confirmationText(evaluation.confirmation)}`,
       `### Checks\n\n${stepTable(evaluation)}`,
       evaluation.reproduce.length === 0

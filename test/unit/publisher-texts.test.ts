@@ -254,6 +254,7 @@ describe('the pull request', () => {
       - Smallest gain that counts: 5 %.
       - Node v20.20.2, runtime \`runc\`, CPUs \`1\`, image \`sha256:1\`, load 0.50 before and 0.60 after.
       - Benchmark: this repository's own \`bench/sort.mjs\`, as of the base commit; it loads \`index.js\`; sha256 \`7fc551548a5a9e1dc421705db5d720a8cf561f0f3ac5ec6940c4d60c83e5689d\`.
+      - Held-back workload: none was measured.
 
       ### Confirmation
 
