@@ -3,7 +3,9 @@
  * with `--cases` live, on published packages before and after a known change.
  */
 import { parseArgs } from 'node:util';
+import { listCases } from '../support/npm-case.js';
 import { readRecordings, TIMINGS_DIR } from '../support/recorded-timings.js';
+import { type CaseRow, caseRows } from './gate-cases.js';
 import { type TimingsRow, timingsRows } from './gate-timings.js';
 
 const USAGE = `npm run bench -- gate --timings DIR [--json] [--seed TEXT]
@@ -28,9 +30,26 @@ async function main(): Promise<void> {
     },
   });
   if (values.help) return console.log(USAGE);
+  if (values.cases !== undefined) return live(values.cases, values.only, values.json);
   const rows = timingsRows(await readRecordings(values.timings ?? TIMINGS_DIR), values.seed);
   if (values.json) console.log(JSON.stringify({ bench: 'gate', seed: values.seed, rows }));
   else console.log(table(rows));
+}
+
+async function live(file: string, only: string | undefined, json: boolean): Promise<void> {
+  const cases = (await listCases(file)).filter((each) => only === undefined || each.id === only);
+  const tell = (row: CaseRow) => (json ? console.error(line(row)) : console.log(line(row)));
+  const rows = await caseRows(cases, tell);
+  if (json) console.log(JSON.stringify({ bench: 'gate', rows }));
+}
+
+function line(row: CaseRow): string {
+  const figures =
+    row.ratio === null
+      ? row.reason
+      : `${row.ratio.toFixed(2)}x (${row.interval?.map((bound) => bound.toFixed(2)).join(' to ') ?? 'no interval'})`;
+  const { id, expected, verdict, pairs, seconds } = row;
+  return `${id}: ${verdict ?? 'failed'}, expected ${expected}; ${figures}, ${pairs} pairs, ${seconds.toFixed(0)} s`;
 }
 
 function table(rows: readonly TimingsRow[]): string {
