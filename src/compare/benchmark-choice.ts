@@ -7,7 +7,7 @@ import type { Benchmark, ModuleBenchmark } from '../domain/plan.js';
 import type { SourceMirror } from '../domain/repository.js';
 import type { RepositorySettings } from '../domain/settings.js';
 import type { CompareArguments } from './compare-arguments.js';
-import type { Subject } from './subject.js';
+import type { Subject } from './compared-subject.js';
 
 /** A subject with its settings. */
 export interface Side {

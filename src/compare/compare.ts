@@ -19,11 +19,12 @@ import { createHostSandbox } from '../sandbox/host-sandbox.js';
 import { readRegistryUrl } from '../sandbox/registry-url.js';
 import { chooseBenchmark, type Side } from './benchmark-choice.js';
 import type { CompareArguments } from './compare-arguments.js';
+import type { Subject } from './compared-subject.js';
 import { layOut } from './compared-workspaces.js';
 import type { Comparison } from './comparison.js';
 import { measureSides } from './measure-sides.js';
 import { settingsOf } from './side-settings.js';
-import { resolveSubject, type Subject } from './subject.js';
+import { resolveSubject } from './subject.js';
 
 export interface CompareRequest {
   readonly asked: CompareArguments;
@@ -56,18 +57,20 @@ export async function compare(request: CompareRequest): Promise<Comparison> {
     const { progress, signal, asked } = request;
     const workspaceRoot = asked.host ? null : SANDBOX_WORKSPACE;
     const laid = await layOut({ run, sandbox, workspaceRoot, ...sides, benchmark: chosen, progress, signal });
+    const seed = asked.seed ?? randomUUID().slice(0, 8);
     const measured = await measureSides({
       ...laid,
       sandbox,
       settings: measuringSettings(asked, sides.base.settings),
-      seed: asked.seed ?? randomUUID().slice(0, 8),
+      seed,
       confirm: asked.confirm,
       allowDifferentOutput: asked.allowDifferentOutput,
       environment,
       progress,
       signal,
     });
-    return { ...measured, ...describe(base, head, laid.benchmark), place: asked.host ? 'host' : 'sandbox' };
+    const place = asked.host ? 'host' : 'sandbox';
+    return { ...measured, ...describe(base, head, laid.benchmark), place, seed };
   } finally {
     await sandbox?.discard(run);
     await rm(temporary, { recursive: true, force: true, maxRetries: 3 });

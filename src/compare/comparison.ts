@@ -22,6 +22,8 @@ export interface Comparison {
     readonly entry: string | null;
   };
   readonly place: 'sandbox' | 'host';
+  /** What `--seed` takes to get the same order again. */
+  readonly seed: string;
   readonly output: 'same' | 'different' | 'not compared';
   readonly measurement: Measurement;
   /** The second measurement, where one was asked for and made. */

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { PeerError, UserError } from '../domain/errors.js';
 import { GIT_CONFIGURATION, RAW_ATTRIBUTES } from '../sandbox/git-configuration.js';
 import { lastLines, runGit } from '../sandbox/git-process.js';
-import type { Subject, SubjectPlaces } from './subject.js';
+import type { Subject, SubjectPlaces } from './compared-subject.js';
 
 const run = promisify(execFile);
 const LIST_TIMEOUT_MS = 60_000;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { basename, dirname, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Subject, SubjectPlaces } from './subject.js';
+import type { Subject, SubjectPlaces } from './compared-subject.js';
 
 const run = promisify(execFile);
 const GIT_TIMEOUT_MS = 30_000;

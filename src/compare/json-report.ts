@@ -19,6 +19,7 @@ export function jsonReport(comparison: Comparison): string {
     place: comparison.place,
     output: comparison.output,
     ...measurementMembers(measurement),
+    seed: comparison.seed,
     confirmation:
       confirmation === null
         ? null

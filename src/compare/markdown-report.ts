@@ -108,16 +108,16 @@ function confirmationLines(confirmation: Measurement | null): readonly string[] 
   ];
 }
 
-function conditions({ measurement, place, output }: Comparison): readonly string[] {
+function conditions({ measurement, place, output, seed }: Comparison): readonly string[] {
   const { environment } = measurement;
   const where =
     place === 'host'
       ? 'On the machine itself, not isolated'
-      : `In Docker, runtime ${code(environment.runtime, 40)}, image ${code(environment.imageId, 90)}`;
+      : `In Docker, runtime ${code(environment.runtime, 40)}, image ${code(environment.imageId.slice(0, 19))}`;
   const percent = (measurement.minimumEffect * 100).toFixed(1).replace(/\.0$/, '');
   return [
     `- ${METRIC_WORDS[measurement.metric]} per operation (median); speed-up is base time divided by head time, above 1 is faster; ${intervalKinds(measurement.workloads)}.`,
-    `- ${measurement.runs} fresh processes in ${duration(measurement.seconds)}: base, head and an identical copy of base (the control) in random order, seed ${code(measurement.seed, 80)}.`,
+    `- ${measurement.runs} fresh processes in ${duration(measurement.seconds)}: base, head and an identical copy of base (the control) in random order, seed ${code(seed, 80)}.`,
     `- Smallest difference that counts: ${percent} %. Output ${output}.`,
     `- ${where}, Node ${inline(environment.node, 40)}, CPUs ${code(environment.cpuset, 40)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ];

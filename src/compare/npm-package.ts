@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { UserError } from '../domain/errors.js';
+import type { Subject, SubjectPlaces } from './compared-subject.js';
 import { commitFiles } from './directory.js';
-import type { Subject, SubjectPlaces } from './subject.js';
 
 const run = promisify(execFile);
 const NPM_TIMEOUT_MS = 120_000;

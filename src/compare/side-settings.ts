@@ -5,7 +5,7 @@ import { readRepositorySettings } from '../config/repository-settings.js';
 import { UserError } from '../domain/errors.js';
 import type { SourceMirror, TreeEntry } from '../domain/repository.js';
 import type { RepositorySettings } from '../domain/settings.js';
-import type { Subject } from './subject.js';
+import type { Subject } from './compared-subject.js';
 
 /** The subject's commit must be in the mirror. Throws UserError `SETTINGS_INVALID`. */
 export async function settingsOf(

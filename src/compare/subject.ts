@@ -1,37 +1,11 @@
-/** What is compared: each side becomes a commit of some repository, whether it was a revision, a folder or a package. */
+/** Finds out what the user means by a subject: a revision, a folder or a package. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { UserError } from '../domain/errors.js';
-import type { RepositoryRef } from '../domain/repository.js';
+import type { Subject, SubjectPlaces } from './compared-subject.js';
 import { directorySubject } from './directory.js';
 import { gitRevisionSubject, resolveRevision } from './git-revision.js';
 import { npmPackageSubject } from './npm-package.js';
-
-export interface Subject {
-  /** As the user named it. */
-  readonly given: string;
-  /** What it turned out to be. */
-  readonly identity: string;
-  readonly repository: RepositoryRef;
-  /** 40 hex. */
-  readonly commit: string;
-  /** Folder that holds its files, where a benchmark file may lie; null for a package. */
-  readonly root: string | null;
-  /** Name of the published package; null for the other kinds. */
-  readonly packageName: string | null;
-}
-
-export interface SubjectPlaces {
-  /** Folder that relative paths start from, absolute. */
-  readonly cwd: string;
-  /** `--repo`. */
-  readonly repo: string;
-  /** Scratch folder of this comparison, absolute. */
-  readonly temporary: string;
-  /** Null: the registry that npm is configured for. */
-  readonly registryUrl: string | null;
-  readonly signal: AbortSignal;
-}
 
 const LOOKS_LIKE_PATH = /^(\.{1,2}$|\.{0,2}\/|~)/;
 

@@ -34,7 +34,7 @@ export function textReport(comparison: Comparison): string {
     STRIP_LEGEND,
     ...stripLines(measurement.workloads),
     '',
-    ...(costs.length === 0 ? [] : ['Other costs, base -> head:', ...costs.map((line) => `  ${line}`), '']),
+    ...(costs.length === 0 ? [] : ['Other costs, base to head:', ...costs.map((line) => `  ${line}`), '']),
     ...(comparison.output === 'different' ? ['The output of head differs from that of base.', ''] : []),
     verdictSentence(comparison),
     ...confirmationLines(comparison),
@@ -80,7 +80,7 @@ function confirmationLines({ confirmation }: Comparison): readonly string[] {
 }
 
 /** Under which conditions it was measured, so that somebody else can judge it. */
-function conditionLines({ measurement, place, output }: Comparison): readonly string[] {
+function conditionLines({ measurement, place, output, seed }: Comparison): readonly string[] {
   const { environment } = measurement;
   const where =
     place === 'host'
@@ -89,7 +89,7 @@ function conditionLines({ measurement, place, output }: Comparison): readonly st
   const percent = (measurement.minimumEffect * 100).toFixed(1).replace(/\.0$/, '');
   return [
     `${capital(METRIC_WORDS[measurement.metric])} per operation (median); ${intervalKinds(measurement.workloads)}; smallest difference that counts ${percent} %.`,
-    `${measurement.runs} fresh processes in ${duration(measurement.seconds)}, seed ${plainName(measurement.seed, 60)}; output ${output}.`,
+    `${measurement.runs} fresh processes in ${duration(measurement.seconds)}, seed ${plainName(seed, 60)}; output ${output}.`,
     `${where}; Node ${plainName(environment.node, 20)}, CPUs ${environment.cpuset}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ];
 }

@@ -66,17 +66,21 @@ const COST_NAMES: Readonly<Record<SideCost['cost'], string>> = {
 };
 const NOTABLE = 1.1;
 
-/** What else changed by a tenth or was found worse, one line per workload that has any. */
+/** What got worse by a tenth, and what import or memory gained, one line per workload that has any. */
 export function notableCosts(workloads: readonly WorkloadMeasurement[]): readonly string[] {
   return workloads.flatMap((workload) => {
-    const notable = workload.costs.filter(
-      (cost) => cost.worse || cost.ratio >= NOTABLE || cost.ratio <= 1 / NOTABLE,
-    );
+    const notable = workload.costs.filter(isNotable);
     return notable.length === 0 ? [] : [`${workload.name}: ${notable.map(costText).join(', ')}`];
   });
 }
 
+/** First call and wall time fall with the work itself, which the table tells already. */
+function isNotable({ cost, ratio: change, worse }: SideCost): boolean {
+  if (worse || change >= NOTABLE) return true;
+  return change <= 1 / NOTABLE && (cost === 'import-time' || cost === 'peak-memory');
+}
+
 function costText(cost: SideCost): string {
   const show = cost.cost === 'peak-memory' ? (mib: number) => `${mib.toFixed(0)} MiB` : milliseconds;
-  return `${COST_NAMES[cost.cost]} ${show(cost.base)} -> ${show(cost.patch)}${cost.worse ? ' (worse)' : ''}`;
+  return `${COST_NAMES[cost.cost]} ${show(cost.base)} to ${show(cost.patch)}${cost.worse ? ' (worse)' : ''}`;
 }
