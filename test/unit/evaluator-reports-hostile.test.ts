@@ -118,7 +118,7 @@ describe('a damaged report', () => {
     for (const text of texts) {
       const start = performance.now();
       expectHonest(format, text);
-      expect(performance.now() - start).toBeLessThan(2000);
+      expect(performance.now() - start).toBeLessThan(5000);
     }
   });
 

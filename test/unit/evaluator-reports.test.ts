@@ -188,6 +188,16 @@ describe('a report', () => {
     for (const [name, ms] of Object.entries(figures(read))) expect(ours[name]).toBeCloseTo(ms, 12);
   });
 
+  it('of Google Benchmark takes the median that the tool worked out, where it and repetitions stand together', () => {
+    const run = { run_name: 'a', real_time: 9, time_unit: 'ms' };
+    const benchmarks = [
+      { ...run, run_type: 'aggregate', aggregate_name: 'median', cpu_time: 2 },
+      { ...run, run_type: 'iteration', cpu_time: 3 },
+      { ...run, run_type: 'aggregate', aggregate_name: 'mean', cpu_time: 4 },
+    ];
+    expect(figures(readReport('google-benchmark', JSON.stringify({ benchmarks })))).toEqual({ a: 2 });
+  });
+
   it('is read behind the lines that npm prints and a byte order mark', () => {
     const text = reportFixture('bencher', 'words.json');
     expect(readReport('bencher', `\ufeff\n> words@1.0.0 bench\n> node bench.mjs\n\n${text}`)).toHaveLength(2);
@@ -198,6 +208,14 @@ describe('a report', () => {
     expect(figures(readReport('go-bench', text))).toEqual({
       BenchmarkGood: 0.001799,
       'BenchmarkGood-2': 0.002843,
+    });
+  });
+
+  it('of go does not take a size behind a name for the processors', () => {
+    const text = 'BenchmarkSort/size-10  100  20 ns/op\nBenchmarkSort/size-90  100  30 ns/op\n';
+    expect(figures(readReport('go-bench', text))).toEqual({
+      'BenchmarkSort/size-10': 0.00002,
+      'BenchmarkSort/size-90': 0.00003,
     });
   });
 
