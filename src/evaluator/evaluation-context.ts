@@ -6,6 +6,7 @@ import type { CommandResult, Sandbox, SandboxCommand, Workspace } from '../domai
 import type { RepositorySettings } from '../domain/settings.js';
 import type { ObservationProtocol } from './harness-protocol.js';
 import type { PatchLimits } from './patch-policy.js';
+import { executedPath, executedSource } from './typescript-module.js';
 
 export interface EvaluateOptions {
   readonly limits: PatchLimits;
@@ -38,7 +39,7 @@ export type BaseContext = Pick<
 >;
 
 /** Workspace with `extra` files and the frozen benchmark laid over the tree; null stands for the base's own. */
-export function prepareWorkspace(
+export async function prepareWorkspace(
   context: BaseContext,
   name: string,
   tree: string | null,
@@ -46,14 +47,24 @@ export function prepareWorkspace(
   extra: ReadonlyMap<string, string> = new Map(),
 ): Promise<Workspace> {
   const { run, repository, baseCommit, benchmark } = context;
-  const overlay = new Map([...extra, ...frozenFiles(benchmark)]);
+  const overlay = new Map([...extra, ...(await frozenOverlay(benchmark))]);
   const spec = { run, name, repository, baseCommit, tree, install: context.settings.install, overlay };
   return context.sandbox.prepare(spec, signal);
 }
 
-/** The frozen files of a benchmark by path, laid over every tree. */
+/** The frozen files of a benchmark by path, as written. */
 export function frozenFiles(benchmark: Benchmark): ReadonlyMap<string, string> {
   return benchmark.kind === 'module' ? new Map([[benchmark.path, benchmark.source]]) : new Map();
+}
+
+/** What is laid over every tree: the frozen files, and beside one in TypeScript what runs of it. Throws StepFailed when its types cannot be stripped. */
+export async function frozenOverlay(benchmark: Benchmark): Promise<ReadonlyMap<string, string>> {
+  if (benchmark.kind !== 'module') return new Map();
+  const { path, source } = benchmark;
+  return new Map([
+    [path, source],
+    [executedPath(path), await executedSource(path, source)],
+  ]);
 }
 
 /** A command of the settings, run by `sh -c` with the settings' limits. */
@@ -61,7 +72,7 @@ export function runShell(
   context: BaseContext,
   workspace: Workspace,
   command: string,
-  limits: Pick<SandboxCommand, 'timeoutMs' | 'readOnlyWorkspace'>,
+  limits: Pick<SandboxCommand, 'timeoutMs' | 'readOnlyWorkspace' | 'outputBytes'>,
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const argv = ['sh', '-c', command];

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CommandResult } from '../domain/sandbox.js';
 import { clipped, outcomeOf, succeeded } from './evidence.js';
 import { StepFailed } from './step-failed.js';
+import { executedPath } from './typescript-module.js';
 
 /** Where a container of the sandbox has the harness, outside of an arm too. */
 export const SANDBOX_HARNESS = '/opt/hasten/harness';
@@ -42,7 +43,7 @@ export function harnessRequest(
   workspace: string = SANDBOX_WORKSPACE,
 ): string {
   const mode = workload === null ? 'checksum' : 'observe';
-  const path = `${workspace}/${benchmark.path}`;
+  const path = `${workspace}/${executedPath(benchmark.path)}`;
   const entry = `${workspace}/${benchmark.entry}`;
   return JSON.stringify({ mode, benchmark: path, entry, workload, nonce, ...protocol });
 }
@@ -69,6 +70,8 @@ const observationSchema = z.object({
   firstCallCpuUs: z.number(),
   importCpuUs: z.number(),
   importWallNs: z.number(),
+  /** Largest resident memory after the first four calls, and at the end. */
+  earlyRssKb: positive,
   maxRssKb: positive,
   /** CPU microseconds of the whole process, by its own clock. */
   processCpuUs: positive,

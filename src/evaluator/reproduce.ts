@@ -1,6 +1,7 @@
 /** Commands that a person can run in a clone to see base and patch differ, without Hasten. */
 import type { Benchmark } from '../domain/plan.js';
 import type { EvaluationContext } from './evaluation-context.js';
+import { executedPath } from './typescript-module.js';
 
 const DEFAULT_INSTALL = {
   npm: 'npm ci',
@@ -37,7 +38,9 @@ function timingCommand(path: string, entry: string): string {
       'times.push((cpu() - from) / batch) } ' +
       'console.log(name, Math.min(...times).toFixed(3), "us") }',
   ].join('; ');
-  return `node --input-type=module --eval ${shellQuoted(script)}`;
+  // Node before 22.18 loads TypeScript with this flag only.
+  const flags = executedPath(path) === path ? '' : '--experimental-strip-types ';
+  return `node ${flags}--input-type=module --eval ${shellQuoted(script)}`;
 }
 
 function shellQuoted(text: string): string {

@@ -48,6 +48,7 @@ export function createFakeArm(model: FakeArmModel): MeasurementArm & { readonly 
         firstCallCpuUs: 1,
         importCpuUs: 1,
         importWallNs: 1,
+        earlyRssKb: 50_000,
         maxRssKb: 50_000,
         processCpuUs,
         node: 'v20.20.2',

@@ -41,6 +41,6 @@ function sampleOf(answer: ObservationAnswer): Sample {
     wallMs: answer.wallNsPerOp / 1e6,
     importMs: answer.importCpuUs / 1e3,
     firstCallMs: answer.firstCallCpuUs / 1e3,
-    peakMemoryMiB: answer.maxRssKb / 1024,
+    peakMemoryMiB: answer.earlyRssKb / 1024,
   };
 }
