@@ -9,6 +9,7 @@ import type { Sandbox } from '../domain/sandbox.js';
 import { allSettled } from './all-settled.js';
 import { buildWorkspace } from './build-step.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { checkChangedLines } from './changed-lines/changed-lines-step.js';
 import { type BaseChecksMemory, createBaseChecksMemory, runChecks } from './checks/checks-step.js';
 import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
@@ -95,6 +96,10 @@ async function evaluate(
     const { summary, draftReasons } = await checkTests(context, built, memory.tests);
     return { summary, value: draftReasons };
   });
+  const unseen = await log.run('changed-lines', async () => {
+    const { summary, draftReasons } = await checkChangedLines(context, built);
+    return { summary, value: draftReasons };
+  });
   const measured = await measurePatch(context, log, built, seed);
   return {
     outcome: 'passed',
@@ -104,7 +109,7 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
-    draftReasons: [...draftReasons(context), ...unchecked, ...untested],
+    draftReasons: [...draftReasons(context), ...unchecked, ...untested, ...unseen],
     reproduce: reproduceCommands(context),
   };
 }

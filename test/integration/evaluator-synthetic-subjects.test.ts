@@ -59,11 +59,13 @@ describe('the gate', () => {
     expect(evaluation.steps).toMatchObject([
       { step: 'policy', ok: true },
       { step: 'build', ok: true },
+      { step: 'checks', ok: true },
       {
         step: 'tests',
         ok: true,
         summary: expect.stringContaining('2 tests pass on the patch, 2 on the base.'),
       },
+      { step: 'changed-lines', ok: true },
       { step: 'same-output', ok: true },
       { step: 'measurement', ok: true },
     ]);
@@ -140,7 +142,7 @@ if (process.env.NODE_TEST_CONTEXT) writeFileSync('index.js', 'export const total
       { files: new Map([...files, ['test/total.test.js', writing]]) },
     );
     // What the tests of the patch wrote into their workspace is not what was compared and measured.
-    expect(evaluation.steps[2]).toMatchObject({ step: 'tests', ok: true });
+    expect(evaluation.steps[3]).toMatchObject({ step: 'tests', ok: true });
     expect(evaluation).toMatchObject({ outcome: 'passed' });
   }, 120_000);
 

@@ -25,7 +25,7 @@ export function coverageRequest(request: CoverageRequest): string {
 
 const offsets = z.array(z.number().int().nonnegative());
 
-export const coveredScriptSchema = z.object({
+const coveredScriptSchema = z.object({
   /** Path from the root of what was executed; a build product where there is a map. */
   file: z.string(),
   /** Executed parts: start, end, start, end … offsets in order. */
@@ -44,11 +44,8 @@ export const coveredScriptSchema = z.object({
 });
 export type CoveredScript = z.infer<typeof coveredScriptSchema>;
 
-const coverageSchema = z.object({
-  nonce: z.string(),
-  /** Of the command; null when it was stopped. */
-  exitCode: z.number().nullable(),
-  stderr: z.string(),
+/** Members of every answer that tells coverage. */
+export const coverageMembers = {
   /** Node processes and threads that wrote coverage. */
   processes: z.number(),
   /** Coverage files that could not be read. */
@@ -56,6 +53,14 @@ const coverageSchema = z.object({
   scripts: z.array(coveredScriptSchema),
   /** Files that were executed in a form that cannot be followed to their text. */
   untraced: z.array(z.string()),
+};
+
+const coverageSchema = z.object({
+  nonce: z.string(),
+  /** Of the command; null when it was stopped. */
+  exitCode: z.number().nullable(),
+  stderr: z.string(),
+  ...coverageMembers,
 });
 export type Coverage = z.infer<typeof coverageSchema>;
 

@@ -13,6 +13,8 @@ import type { SourcePoint } from './executable-code.js';
 export interface Execution {
   /** False too where no process loaded the file; null where the file or the line cannot be followed. */
   executed(path: string, line: ChangedLine): boolean | null;
+  /** Whether any of the line's points was: loading the module counts. Null where nothing is known. */
+  executesAny(path: string, line: ChangedLine): boolean | null;
 }
 
 /** From the scripts of all processes of a run. */
@@ -26,15 +28,23 @@ export function executionOf({ scripts, untraced }: Pick<Coverage, 'scripts' | 'u
     const offset = offsetIn(path, point, each);
     return offset === null ? null : isWithin(offset, each.script.parts);
   };
+  const answersFor = (path: string, line: ChangedLine): readonly (boolean | null)[] => {
+    const of = traced.filter((each) => concerns(each.script, path));
+    if (of.length === 0) return [untraced.includes(path) ? null : false];
+    return line.functions.map((points) =>
+      anyOf(points.flatMap((point) => of.map((each) => pointIn(path, point, each)))),
+    );
+  };
   return {
     executed(path, line) {
-      const of = traced.filter((each) => concerns(each.script, path));
-      if (of.length === 0) return untraced.includes(path) ? null : false;
-      const answers = line.functions.map((points) =>
-        anyOf(points.flatMap((point) => of.map((each) => pointIn(path, point, each)))),
-      );
-      if (answers.some((answer) => answer === false)) return false;
-      return answers.some((answer) => answer === null) ? null : true;
+      const answers = answersFor(path, line);
+      if (answers.includes(false)) return false;
+      return answers.includes(null) ? null : true;
+    },
+    executesAny(path, line) {
+      const answers = answersFor(path, line);
+      if (answers.includes(true)) return true;
+      return answers.includes(null) ? null : false;
     },
   };
 }
