@@ -16,7 +16,7 @@ export interface Side {
 }
 
 /** Where a benchmark is laid that comes from outside both sides. */
-const OVERLAY_DIRECTORY = '.hasten';
+export const OVERLAY_DIRECTORY = '.hasten';
 const MODULE_EXTENSIONS = ['.mjs', '.js', '.cjs', '.ts', '.mts', '.cts'];
 const MOST_BYTES = 2 ** 20;
 /** Node takes `.js` for CommonJS or ES module by the nearest package.json, which is not the file's own here. */

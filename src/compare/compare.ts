@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ceilingsOf } from '../config/repository-ceilings.js';
 import type { ServiceSettings } from '../config/service-settings.js';
 import { UserError } from '../domain/errors.js';
@@ -17,7 +17,7 @@ import { createDockerSandbox } from '../sandbox/docker-sandbox.js';
 import { createGitMirror } from '../sandbox/git-mirror.js';
 import { createHostSandbox } from '../sandbox/host-sandbox.js';
 import { readRegistryUrl } from '../sandbox/registry-url.js';
-import { chooseBenchmark, type Side } from './benchmark-choice.js';
+import { chooseBenchmark, OVERLAY_DIRECTORY, type Side } from './benchmark-choice.js';
 import type { CompareArguments } from './compare-arguments.js';
 import type { Subject } from './compared-subject.js';
 import { layOut } from './compared-workspaces.js';
@@ -70,7 +70,7 @@ export async function compare(request: CompareRequest): Promise<Comparison> {
       signal,
     });
     const place = asked.host ? 'host' : 'sandbox';
-    return { ...measured, ...describe(base, head, laid.benchmark), place, seed };
+    return { ...measured, ...describe(base, head, laid.benchmark, asked), place, seed };
   } finally {
     await sandbox?.discard(run);
     await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
@@ -137,9 +137,12 @@ function describe(
   base: Subject,
   head: Subject,
   benchmark: Benchmark,
+  { measured }: CompareArguments,
 ): Pick<Comparison, 'base' | 'head' | 'benchmark'> {
   const shown = ({ given, identity }: Subject) => ({ given, identity });
   const { kind } = benchmark;
   const entry = kind === 'module' ? benchmark.entry : null;
-  return { base: shown(base), head: shown(head), benchmark: { kind, name: benchmarkName(benchmark), entry } };
+  const isLaidOver = kind === 'module' && benchmark.path.startsWith(`${OVERLAY_DIRECTORY}/`);
+  const name = isLaidOver && measured.kind === 'bench' ? basename(measured.file) : benchmarkName(benchmark);
+  return { base: shown(base), head: shown(head), benchmark: { kind, name, entry } };
 }

@@ -4,9 +4,10 @@ import { UserError } from '../domain/errors.js';
 import type { Benchmark } from '../domain/plan.js';
 import type { Sandbox, Workspace } from '../domain/sandbox.js';
 import { allSettled } from '../evaluator/all-settled.js';
+import { frozenOverlay } from '../evaluator/evaluation-context.js';
 import { commandEvidence, outcomeOf, succeeded } from '../evaluator/evidence.js';
 import { StepFailed } from '../evaluator/step-failed.js';
-import type { Side } from './benchmark-choice.js';
+import { OVERLAY_DIRECTORY, type Side } from './benchmark-choice.js';
 
 export interface ComparedWorkspaces {
   /** `patch` is head. */
@@ -28,7 +29,7 @@ export interface LayOutRequest {
 }
 
 /** Stands for the module under test where it has another path on each side. */
-const ENTRY_PATH = '.hasten/entry.mjs';
+const ENTRY_PATH = `${OVERLAY_DIRECTORY}/entry.mjs`;
 const RESOLVE = 'process.stdout.write(import.meta.resolve(process.argv[1]))';
 const RESOLVE_TIMEOUT_MS = 60_000;
 
@@ -76,8 +77,7 @@ async function builtWorkspace(
   extra: ReadonlyMap<string, string>,
 ): Promise<Workspace> {
   const { repository, commit: baseCommit } = subject;
-  const frozen: [string, string][] = benchmark.kind === 'module' ? [[benchmark.path, benchmark.source]] : [];
-  const overlay = new Map([...extra, ...frozen]);
+  const overlay = new Map([...extra, ...(await frozenOverlay(benchmark))]);
   const spec = { run, name, repository, baseCommit, tree: null, install: settings.install, overlay };
   const workspace = await sandbox.prepare(spec, signal);
   if (settings.build === null) return workspace;

@@ -76,7 +76,7 @@ function npmWords(cause: unknown): string {
   const stderr = cause instanceof Error && 'stderr' in cause ? String(cause.stderr) : '';
   const lines = stderr
     .split('\n')
-    .map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim())
+    .map((line) => line.replace(/^npm (error|ERR!) (notarget |404 )*/, '').trim())
     .filter((line) => line !== '' && !/complete log|_logs|^code /.test(line));
   return lines.slice(0, 2).join(' ') || (cause instanceof Error ? (cause.message.split('\n')[0] ?? '') : '');
 }

@@ -19,6 +19,9 @@ const NARROWEST = 8;
 /** Half of the narrowest axis: 5 %, so that noise does not look like an effect. */
 const LEAST_REACH = Math.log(1.05);
 
+/** Beyond it a ratio is no number any more. */
+const FARTHEST = 700;
+
 export const STRIP_LEGEND =
   'Each pair on a log axis, base time / head time: o one pair, 2-9 several, + more, | is 1.0x.';
 
@@ -28,7 +31,7 @@ export const STRIP_LEGEND =
  */
 export function ratioStrip(logRatios: readonly number[], width: number = STRIP_WIDTH): RatioStrip {
   const columns = Math.max(NARROWEST, Math.floor(width));
-  const gains = logRatios.filter(Number.isFinite).map((logRatio) => -logRatio);
+  const gains = logRatios.filter(Number.isFinite).map((logRatio) => clamp(-logRatio, -FARTHEST, FARTHEST));
   const most = Math.max(0, ...gains);
   const least = Math.min(0, ...gains);
   // The side without far-out pairs keeps a tenth of the axis, so that the mark never touches the end.

@@ -3,7 +3,6 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { arch, availableParallelism, platform } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { BugError, PeerError, UserError } from '../domain/errors.js';
@@ -120,13 +119,20 @@ async function unpack(
   tar.stderr.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString('utf8')).slice(-1000);
   });
-  const ended = new Promise<number | null>((settle, reject) => {
+  const archive = mirror.archive(spec.repository, spec.tree ?? spec.baseCommit);
+  let failure: Error | null = null;
+  archive.once('error', (error: Error) => {
+    failure = error;
+    tar.stdin.end();
+  });
+  // tar ends at the archive's last entry, before it has read what git pads it with.
+  tar.stdin.on('error', () => {});
+  archive.pipe(tar.stdin);
+  const code = await new Promise<number | null>((settle, reject) => {
     tar.once('error', reject);
     tar.once('close', settle);
-  });
-  ended.catch(() => {});
-  await pipeline(mirror.archive(spec.repository, spec.tree ?? spec.baseCommit), tar.stdin, { signal });
-  const code = await ended;
+  }).finally(() => archive.destroy());
+  if (failure !== null) throw failure;
   if (code === 0) return;
   throw new PeerError({
     code: 'WORKSPACE_NOT_FILLED',
