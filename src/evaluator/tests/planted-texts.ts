@@ -22,28 +22,35 @@ export interface PlantedFile {
 /** Each must throw; together they are what a patch would have to bend to make tests pass by themselves. */
 const ASSERT: Readonly<Record<string, string>> = {
   ok: 'ASSERT.ok(false)',
-  equal: 'ASSERT.equal(1, 2)',
-  strictEqual: 'ASSERT.strictEqual(1, 2)',
-  deepEqual: 'ASSERT.deepEqual({ a: 1 }, { a: 2 })',
-  deepStrictEqual: 'ASSERT.deepStrictEqual([1], [2])',
+  equal: 'ASSERT.equal(ONE, OTHER)',
+  strictEqual: 'ASSERT.strictEqual(ONE, OTHER)',
+  deepEqual: 'ASSERT.deepEqual({ a: ONE }, { a: OTHER })',
+  deepStrictEqual: 'ASSERT.deepStrictEqual([ONE], [OTHER])',
   throws: 'ASSERT.throws(() => {})',
   match: "ASSERT.match('a', /b/)",
+  // The functions of node:assert/strict, which are others.
+  strictOk: 'ASSERT.strict.ok(false)',
+  strictlyEqual: 'ASSERT.strict.equal(ONE, OTHER)',
+  strictlyStrictEqual: 'ASSERT.strict.strictEqual(ONE, OTHER)',
+  strictlyDeepEqual: 'ASSERT.strict.deepEqual({ a: ONE }, { a: OTHER })',
+  strictlyDeepStrictEqual: 'ASSERT.strict.deepStrictEqual([ONE], [OTHER])',
+  strictThrows: 'ASSERT.strict.throws(() => {})',
 };
 const EXPECT: Readonly<Record<string, string>> = {
-  toBe: 'EXPECT(1).toBe(2)',
-  toEqual: 'EXPECT({ a: 1 }).toEqual({ a: 2 })',
-  toStrictEqual: 'EXPECT([1]).toStrictEqual([2])',
+  toBe: 'EXPECT(ONE).toBe(OTHER)',
+  toEqual: 'EXPECT({ a: ONE }).toEqual({ a: OTHER })',
+  toStrictEqual: 'EXPECT([ONE]).toStrictEqual([OTHER])',
   toBeTruthy: 'EXPECT(false).toBeTruthy()',
   toThrow: 'EXPECT(() => {}).toThrow()',
-  toHaveLength: 'EXPECT([1]).toHaveLength(2)',
+  toHaveLength: 'EXPECT([ONE]).toHaveLength(2)',
   toMatch: "EXPECT('a').toMatch(/b/)",
 };
 const CHAI: Readonly<Record<string, string>> = {
-  chaiEqual: 'CHAI.expect(1).to.equal(2)',
-  chaiDeep: 'CHAI.expect({ a: 1 }).to.deep.equal({ a: 2 })',
+  chaiEqual: 'CHAI.expect(ONE).to.equal(OTHER)',
+  chaiDeep: 'CHAI.expect({ a: ONE }).to.deep.equal({ a: OTHER })',
   chaiThrow: 'CHAI.expect(() => {}).to.throw()',
-  chaiAssert: 'CHAI.assert.equal(1, 2)',
-  chaiStrict: 'CHAI.assert.strictEqual(1, 2)',
+  chaiAssert: 'CHAI.assert.equal(ONE, OTHER)',
+  chaiStrict: 'CHAI.assert.strictEqual(ONE, OTHER)',
 };
 const THROW: Readonly<Record<string, string>> = { thrown: "throw new Error('TOKEN')" };
 
@@ -82,7 +89,13 @@ export function planted(
       : syntax === 'rust'
         ? rust(file, token, chosen)
         : javascript(file, syntax, token, chosen);
-  return { path: file.path, content: `${file.content.replace(/\n?$/, '\n')}\n${text}\n` };
+  return { path: file.path, content: `${file.content.replace(/\n?$/, '\n')}\n${withValues(text, token)}\n` };
+}
+
+/** Two unequal numbers that follow from the token, so that no assertion can be bent for them alone. */
+function withValues(text: string, token: string): string {
+  const one = Number.parseInt(token.slice(-6), 16) || 0;
+  return text.replace(/\bONE\b/g, String(one)).replace(/\bOTHER\b/g, String(one + 1));
 }
 
 type Chosen = (checks: Readonly<Record<string, string>>) => readonly (readonly [string, string])[];
@@ -135,8 +148,8 @@ function javascript(
     }
     case 'ava': {
       const checks = {
-        is: 't.is(1, 2)',
-        deepEqual: 't.deepEqual([1], [2])',
+        is: 't.is(ONE, OTHER)',
+        deepEqual: 't.deepEqual([ONE], [OTHER])',
         true: 't.true(false)',
         throws: 't.throws(() => {})',
       };
@@ -149,9 +162,9 @@ function javascript(
     case 'tape': {
       const deep = syntax === 'tap' ? 'same' : 'deepEqual';
       const checks = {
-        equal: 't.equal(1, 2, NAME)',
+        equal: 't.equal(ONE, OTHER, NAME)',
         ok: 't.ok(false, NAME)',
-        [deep]: `t.${deep}([1], [2], NAME)`,
+        [deep]: `t.${deep}([ONE], [OTHER], NAME)`,
       };
       const calls = chosen(checks).map(
         ([label, code]) => `  ${code.replace('NAME', `'${token}_${label}'`)};`,
@@ -181,8 +194,11 @@ function isModule(path: string, content: string): boolean {
 }
 
 function python(token: string, chosen: Chosen): string {
-  const functions = chosen({ assert: 'assert 1 == 2', raise: `raise AssertionError('${token}')` });
-  const methods = chosen({ assertEqual: 'self.assertEqual(1, 2)', assertTrue: 'self.assertTrue(False)' });
+  const functions = chosen({ assert: 'assert ONE == OTHER', raise: `raise AssertionError('${token}')` });
+  const methods = chosen({
+    assertEqual: 'self.assertEqual(ONE, OTHER)',
+    assertTrue: 'self.assertTrue(False)',
+  });
   const lines = functions.flatMap(([label, code]) => [`def test_${token}_${label}():`, `    ${code}`, '']);
   if (methods.length === 0) return lines.join('\n');
   const body = methods.flatMap(([label, code]) => [
@@ -194,7 +210,7 @@ function python(token: string, chosen: Chosen): string {
 }
 
 function rust({ path }: PlantedFile, token: string, chosen: Chosen): string {
-  const checks = { eq: 'assert_eq!(1, 2);', assert: 'assert!(false);', panic: `panic!("${token}");` };
+  const checks = { eq: 'assert_eq!(ONE, OTHER);', assert: 'assert!(false);', panic: `panic!("${token}");` };
   const tests = chosen(checks).flatMap(([label, code]) => ['#[test]', `fn ${token}_${label}() { ${code} }`]);
   if (/(^|\/)tests\//.test(path)) return tests.join('\n');
   return ['#[cfg(test)]', `mod ${token} {`, ...tests, '}'].join('\n');

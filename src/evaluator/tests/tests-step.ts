@@ -96,7 +96,7 @@ function testsFailed(run: TestRun, evidence: string, names: readonly string[]): 
 }
 
 function testsMissing(lost: readonly LostTest[], evidence: string): StepFailed {
-  const names = lost.slice(0, MOST_NAMED).map(({ id, how }) => `\`${id}\` ${how}`);
+  const names = lost.slice(0, MOST_NAMED).map(({ id, how }) => `\`${oneLine(id)}\` ${how}`);
   const more = lost.length > MOST_NAMED ? ` and ${lost.length - MOST_NAMED} more` : '';
   const count = lost.length === 1 ? '1 test' : `${lost.length} tests`;
   return new StepFailed({
@@ -153,7 +153,12 @@ function draftReasonsOf({ planting }: BaseTests): readonly string[] {
 }
 
 function quoted(names: readonly string[], most: number): string {
-  const shown = names.slice(0, most).map((name) => `\`${clipped(name, 200)}\``);
+  const shown = names.slice(0, most).map((name) => `\`${oneLine(name)}\``);
   const more = names.length > most ? ` and ${names.length - most} more` : '';
   return `${shown.join(', ')}${more}`;
+}
+
+/** A test's name as it can stand between backticks. */
+function oneLine(name: string): string {
+  return clipped(name.replace(/[\s`]+/g, ' '), 200).replaceAll('\n', ' ');
 }

@@ -54,6 +54,10 @@ export function readResults(
       break;
     }
   }
-  const results = [...listed].flatMap(([runner, tests]) => identified(tests, runner));
+  const results = [...listed].flatMap(([runner, tests]) =>
+    identified(tests, runner).map((test) =>
+      listed.size === 1 ? test : { ...test, id: `${runner}: ${test.id}` },
+    ),
+  );
   return results.length === 0 ? null : results;
 }

@@ -51,11 +51,19 @@ export function identified(listed: readonly ListedTest[], runner: TestRunner): r
     if (known === undefined) outcomes.set(id, { file, all: [outcome] });
     else known.all.push(outcome);
   }
+  const taken = new Set(outcomes.keys());
   return [...outcomes].flatMap(([id, { file, all }]) =>
     all
       .sort((one, other) => WORST_FIRST.indexOf(one) - WORST_FIRST.indexOf(other))
-      .map((outcome, at) => ({ id: at === 0 ? id : `${id} (${at + 1})`, file, outcome, runner })),
+      .map((outcome, at) => ({ id: at === 0 ? id : numbered(id, at + 1, taken), file, outcome, runner })),
   );
+}
+
+function numbered(id: string, least: number, taken: Set<string>): string {
+  let number = least;
+  while (taken.has(`${id} (${number})`)) number += 1;
+  taken.add(`${id} (${number})`);
+  return `${id} (${number})`;
 }
 
 /** Path from the root of the workspace. */
