@@ -1,7 +1,7 @@
 /** Tries a benchmark on the base for planning: it must load, give the same checksum twice, and run. */
 import { randomUUID } from 'node:crypto';
 import type { BenchmarkTrial } from '../domain/evaluation.js';
-import type { Benchmark } from '../domain/plan.js';
+import type { Benchmark, HotFunction } from '../domain/plan.js';
 import type { CommandResult, Sandbox, Workspace } from '../domain/sandbox.js';
 import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
 import {
@@ -16,6 +16,7 @@ import {
 import { observedArm } from './observers/benchmark-observer.js';
 import { createOneOffArm } from './one-off-arm.js';
 import { checkSameOutput } from './output-step.js';
+import { PROFILE_ARGV, profileRequest, readProfile } from './profile.js';
 import { StepFailed } from './step-failed.js';
 
 export interface BenchmarkTrialDeps {
@@ -52,7 +53,7 @@ export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
     const { benchmark, settings } = request;
     try {
       const workspace = await builtBase(context, 'base', built, signal);
-      const workloads = await measureBaseline({
+      const baseline: BaselineRequest = {
         sandbox,
         workspace,
         benchmark,
@@ -60,13 +61,24 @@ export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
         timeoutMs: Math.min(deps.timeoutMs ?? 60_000, settings.timeouts.measureMs),
         protocol: DEFAULT_PROTOCOL,
         signal,
-      });
-      return { ok: true, workloads, profile: [] };
+      };
+      const workloads = await measureBaseline(baseline);
+      return { ok: true, workloads, profile: await profileOf(baseline) };
     } catch (error) {
       if (!(error instanceof StepFailed)) throw error;
       return { ok: false, reason: [error.message, error.evidence].join('\n').trim() };
     }
   };
+}
+
+/** Empty for commands: what they start need not be Node. */
+async function profileOf(request: BaselineRequest): Promise<readonly HotFunction[]> {
+  const { sandbox, workspace, benchmark, memoryBytes, timeoutMs, signal } = request;
+  if (benchmark.kind !== 'module') return [];
+  const nonce = randomUUID();
+  const stdin = profileRequest(benchmark, nonce);
+  const command = { argv: PROFILE_ARGV, stdin, timeoutMs, memoryBytes, readOnlyWorkspace: true };
+  return readProfile(await sandbox.run(workspace, command, signal), nonce);
 }
 
 /**

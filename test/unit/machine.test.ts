@@ -82,6 +82,7 @@ describe('the machine of one repository', () => {
       samplePassed({ baseCommit: '0'.repeat(40) }),
       samplePassed({ benchmarkSha256: '0'.repeat(64) }),
       samplePassed({ measurement: { ...samplePassed().measurement, verdict: 'inconclusive' } }),
+      samplePassed({ heldBack: samplePassed().measurement }),
     ];
     for (const evaluation of foreign) {
       const { state, run } = play([
@@ -94,6 +95,19 @@ describe('the machine of one repository', () => {
       expect(state).toBe('reporting');
       expect(run?.outcome).toBe('failed');
     }
+  });
+
+  it('submits a patch whose planning held a workload back only when that is faster too', () => {
+    const heldBack = { path: '.hasten/held-back.mjs', source: 's', sha256: '5'.repeat(64) };
+    const planned: MachineEvent = { ...PLANNED, benchmark: { ...SAMPLE_BENCHMARK, heldBack } };
+    const { measurement } = samplePassed();
+    const outcomes = [null, { ...measurement, verdict: 'no-change' as const }, measurement].map(
+      (measured) => {
+        const evaluation = samplePassed({ heldBack: measured });
+        return play([REQUESTED, PREPARED, planned, PATCHED, { type: 'EVALUATION_PASSED', evaluation }]).state;
+      },
+    );
+    expect(outcomes).toEqual(['reporting', 'reporting', 'submitting']);
   });
 
   it('submits only out of a passed evaluation of the patch it holds, whatever events come in whatever order', () => {
