@@ -4,7 +4,7 @@
 const ESCAPES = /\u001b\[[0-9;?]{0,20}[A-Za-z]|\u001b\]8;[^\u0007]{0,2000}\u0007/g;
 const TIMESTAMP = /\d{4}-\d\d-\d\d[T ]\d\d[:_]\d\d[\d:_.]{0,20}Z?/g;
 /** Codes such as TS2322 keep their number, places and counts do not. */
-const NUMBER = /(?<![A-Za-z_])\d+(?:\.\d+)?/g;
+const NUMBER = /(?<![A-Za-z_\d])\d+(?:\.\d+)?/g;
 const DURATION = /#\s?(?:ms|µs|ns|s|m|min|seconds?|minutes?)\b/g;
 const COUNTED = /# ([A-Za-z]{2,40}?)(?:\(s\)|s)?(?![A-Za-z])/g;
 /** Excerpts of the source with which tools point at a place: unchanged code around a finding must not look like one. */
