@@ -4,6 +4,7 @@ import type { HotFunction } from '../domain/plan.js';
 import type { CommandResult } from '../domain/sandbox.js';
 import { succeeded } from './evidence.js';
 import { type BenchmarkLocation, SANDBOX_HARNESS, SANDBOX_WORKSPACE } from './harness-protocol.js';
+import { executedPath } from './typescript-module.js';
 
 /** How the recording is started; the request follows on standard input. */
 export const PROFILE_ARGV: readonly string[] = ['node', `${SANDBOX_HARNESS}/profile.mjs`];
@@ -19,7 +20,7 @@ export function profileRequest({ path, entry }: BenchmarkLocation, nonce: string
   return JSON.stringify({
     nonce,
     workspace: SANDBOX_WORKSPACE,
-    benchmark: `${SANDBOX_WORKSPACE}/${path}`,
+    benchmark: `${SANDBOX_WORKSPACE}/${executedPath(path)}`,
     entry: `${SANDBOX_WORKSPACE}/${entry}`,
     warmupCpuMs: WARMUP_CPU_MS,
     recordCpuMs: RECORD_CPU_MS,

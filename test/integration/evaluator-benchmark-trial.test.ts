@@ -53,6 +53,13 @@ describe('the trial of a benchmark before it is frozen', () => {
     expect(large?.msPerOp).toBeGreaterThan(10 * (small?.msPerOp ?? Number.POSITIVE_INFINITY));
   }, 60_000);
 
+  it('finds the hot function of the base with its file, line and share', async () => {
+    const answer = await tried(GOOD);
+    const [hottest] = answer.ok ? answer.profile : [];
+    expect(hottest).toMatchObject({ name: 'work', file: 'index.js', line: 1 });
+    expect(hottest?.share).toBeGreaterThan(0.6);
+  }, 60_000);
+
   it.each([
     ['does not load', 'import "./gone.mjs";', 'gone.mjs'],
     ['exports nothing to run', 'export const x = 1;', 'neither a function "run"'],

@@ -119,6 +119,60 @@ describe('planning', () => {
     });
   });
 
+  it('freezes the held-back workload that works on the base, and no later message shows it', async () => {
+    const marker = 'inputs-nobody-may-see';
+    const script = scriptFromCase({ ...subject, heldBack: `${subject.heldBack}// ${marker}\n` });
+    const it = await open({ script });
+    const planned = only(await createPlanStation(it.deps)(it.effect('plan'), it.context()), 'PLAN_READY');
+    const { plan, benchmark, profile } = planned;
+    expect(benchmark).toMatchObject({ heldBack: { path: '.hasten/held-back.mjs' } });
+    expect(JSON.stringify(benchmark)).toContain(marker);
+    const before = it.model.calls().length;
+    const run = { plan, benchmark, profile };
+    only(await createExecuteStation(it.deps)(it.effect('execute', run), it.context()), 'PATCH_READY');
+    const failed = { ...run, attempt: 2, attempts: [attemptOf('diff --git a/x b/x\n')] };
+    await createRecoverStation(it.deps)(it.effect('recover', failed), it.context());
+    const after = it.model.calls().slice(before);
+    expect(after.map((call) => call.station)).toContain('recovering');
+    expect(JSON.stringify(after)).not.toContain(marker);
+    expect(JSON.stringify(it.commands)).not.toContain(marker);
+    expect(it.progress.join()).not.toContain(marker);
+  });
+
+  it('tells once that the held-back workload is missing, then goes on without one', async () => {
+    const { heldBack: _, ...without } = subject;
+    const it = await open({ script: scriptFromCase(without) });
+    const event = only(await createPlanStation(it.deps)(it.effect('plan'), it.context()), 'PLAN_READY');
+    expect(event.benchmark).toMatchObject({ heldBack: null });
+    expect(it.model.calls()).toHaveLength(4);
+    expect(JSON.stringify(it.model.calls().at(-1)?.body.messages)).toContain('\\"heldBack\\" is missing');
+  });
+
+  it('tells once why a held-back workload does not work, then goes on without one', async () => {
+    const tried: string[] = [];
+    const it = await open({
+      heldBackTrial: async ({ heldBack }) => {
+        tried.push(heldBack.source);
+        return { ok: false, reason: 'its checksum is that of the benchmark' };
+      },
+    });
+    const event = only(await createPlanStation(it.deps)(it.effect('plan'), it.context()), 'PLAN_READY');
+    expect(tried).toEqual([subject.heldBack, subject.heldBack]);
+    expect(event.benchmark).toMatchObject({ heldBack: null });
+    expect(JSON.stringify(it.model.calls().at(-1)?.body.messages)).toContain('that of the benchmark');
+  });
+
+  it('shows the profile of the base and hands it on', async () => {
+    const profile = [{ name: 'sum', file: 'index.js', line: 1, share: 0.912 }];
+    const it = await open({
+      trial: async () => ({ ok: true, workloads: [{ name: 'run', msPerOp: 1.5 }], profile }),
+    });
+    const event = only(await createPlanStation(it.deps)(it.effect('plan'), it.context()), 'PLAN_READY');
+    expect(event.profile).toEqual(profile);
+    const task = String(it.model.calls()[0]?.body.messages[1]?.content);
+    expect(task).toContain('91.2 %  sum  index.js:1');
+  });
+
   it('pauses for money before the first call when the budget has no room', async () => {
     const it = await open({ settings: { budgetUsd: 0.0001 } });
     await expect(createPlanStation(it.deps)(it.effect('plan'), it.context())).rejects.toMatchObject({
