@@ -30,7 +30,8 @@ function ownFunction(path: NodePath | null): NodePath | null {
   return path?.findParent((each) => each.isFunction()) ?? null;
 }
 
-function runsInPlace(owner: NodePath): boolean {
+/** Called where it stands, before what is around it goes on. */
+export function runsInPlace(owner: NodePath): boolean {
   const { parentPath: parent, key, listKey } = owner;
   if (parent === null || !isCall(parent)) return false;
   if (key === 'callee') return !isGenerator(owner);
@@ -73,6 +74,7 @@ function livesAsLongAsModule(activation: NodePath | null, seen: Set<Node>): bool
     return livesAsLongAsModule(activationOf(activation), seen);
   }
   if (isWrapped(activation)) return livesAsLongAsModule(activationOf(activation), seen);
+  if (isCalledAtLoadAsMethod(activation)) return true;
   return callSites(activation).some((call) => livesAsLongAsModule(activationOf(call), seen));
 }
 
@@ -84,10 +86,47 @@ function isWrapped(owner: NodePath): boolean {
   return callee.isFunction() || callee.isIdentifier({ name: 'define' });
 }
 
-function callSites(owner: NodePath): readonly NodePath[] {
+/** The calls of a function by its name. */
+export function callSites(owner: NodePath): readonly NodePath[] {
   return referencesOf(owner).flatMap((each) =>
     each.parentPath !== null && isCall(each.parentPath) && each.key === 'callee' ? [each.parentPath] : [],
   );
+}
+
+/** A method that the loading module calls by name, or the constructor of a class of which it makes an instance. */
+function isCalledAtLoadAsMethod(owner: NodePath): boolean {
+  const member = owner.isObjectMethod() || owner.isClassMethod() ? owner : owner.parentPath;
+  if (member === null) return false;
+  if (member.isClassMethod({ kind: 'constructor' })) {
+    const made = member.parentPath?.parentPath;
+    const name = made?.isClass() === true ? made.node.id?.name : undefined;
+    return name !== undefined && calledAtLoad(owner).has(`new ${name}`);
+  }
+  const isMember = member.isObjectMethod() || member.isClassMethod() || member.isObjectProperty();
+  return isMember && calledAtLoad(owner).has(propertyName(member) ?? '');
+}
+
+const loads = new WeakMap<Node, ReadonlySet<string>>();
+
+function calledAtLoad(path: NodePath): ReadonlySet<string> {
+  const program = path.scope.getProgramParent().path;
+  const known = loads.get(program.node);
+  if (known !== undefined) return known;
+  const names = new Set<string>();
+  program.traverse({
+    'CallExpression|NewExpression': (call: NodePath) => {
+      const callee = call.get('callee') as NodePath;
+      const isNew = call.isNewExpression() && callee.isIdentifier();
+      const name = isNew
+        ? `new ${callee.node.name}`
+        : callee.isMemberExpression()
+          ? propertyName(callee)
+          : null;
+      if (name !== null && activationOf(call) === null) names.add(name);
+    },
+  });
+  loads.set(program.node, names);
+  return names;
 }
 
 function referencesOf(owner: NodePath): readonly NodePath[] {

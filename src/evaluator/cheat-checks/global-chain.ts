@@ -39,7 +39,7 @@ function resolve(path: NodePath, depth: number): readonly Chain[] {
   if (path.isMemberExpression() || path.isOptionalMemberExpression()) return ofMember(path, depth);
   if (path.isCallExpression() || path.isOptionalCallExpression()) return ofCall(path, depth);
   if (path.isNewExpression()) {
-    const [made] = chainsOf(path.get('callee'), depth + 1);
+    const [made] = chainsOf(builtClass(path.get('callee')), depth + 1);
     return made?.length === 1 && ERRORS.test(made[0] ?? '') ? [[ERROR]] : [];
   }
   if (path.isMetaProperty()) return path.node.meta.name === 'import' ? [['import.meta']] : [];
@@ -47,6 +47,18 @@ function resolve(path: NodePath, depth: number): readonly Chain[] {
   if (path.isAwaitExpression()) return chainsOf(path.get('argument'), depth + 1);
   if (path.isAssignmentExpression()) return chainsOf(path.get('right'), depth + 1);
   return either(path).flatMap((each) => chainsOf(each, depth + 1));
+}
+
+/** What a class of the file is built on in the end; anything else is itself. */
+function builtClass(callee: NodePath): NodePath {
+  let current = callee;
+  for (let step = 0; step < MAX_CHAINS; step++) {
+    const declared = current.isIdentifier() ? current.scope.getBinding(current.node.name)?.path : current;
+    const owner = declared?.isVariableDeclarator() ? (declared.get('init') as NodePath) : declared;
+    if (owner?.isClass() !== true || owner.node.superClass == null) return current;
+    current = owner.get('superClass') as NodePath;
+  }
+  return current;
 }
 
 function either(path: NodePath): readonly NodePath[] {
@@ -108,6 +120,12 @@ function ofDeclaration(binding: Binding, depth: number): readonly Chain[] {
   if (path.isVariableDeclarator()) {
     const id = path.get('id') as NodePath;
     const init = path.get('init') as NodePath;
+    const loop = path.parentPath?.parentPath;
+    if (loop?.isForOfStatement() === true && path.parentPath?.key === 'left') {
+      return elementsOf(loop.get('right')).flatMap((each) =>
+        id.isIdentifier() ? chainsOf(each, depth + 1) : ofPattern(id, each, binding, depth),
+      );
+    }
     return id.isIdentifier() ? chainsOf(init, depth + 1) : ofPattern(id, init, binding, depth);
   }
   if (path.isImportNamespaceSpecifier() || path.isImportDefaultSpecifier()) return ofImport(path, null);
@@ -137,9 +155,24 @@ function ofParameter(binding: Binding, depth: number): readonly Chain[] {
     const passed = (call.get('arguments') as NodePath[])[index];
     if (passed !== undefined) values.push(passed);
   }
+  if (index === 0) values.push(...elementsGivenTo(owner));
   return values.flatMap((value) =>
     target.isIdentifier() ? chainsOf(value, depth + 1) : ofPattern(target, value, binding, depth),
   );
+}
+
+/** The elements of an array literal, as far as it is one. */
+function elementsOf(list: NodePath): readonly NodePath[] {
+  const bare = withoutTypes(list);
+  return bare.isArrayExpression() ? (bare.get('elements') as NodePath[]).filter((each) => each.node) : [];
+}
+
+/** What a method of an array literal gives to its callback. */
+function elementsGivenTo(owner: NodePath): readonly NodePath[] {
+  const { parentPath: call, listKey } = owner;
+  if (call?.isCallExpression() !== true || listKey !== 'arguments') return [];
+  const callee = call.get('callee') as NodePath;
+  return callee.isMemberExpression() ? elementsOf(callee.get('object')) : [];
 }
 
 function callsOf(owner: NodePath): readonly NodePath[] {

@@ -15,6 +15,8 @@ const CHANGING_METHODS = new Set([
 ]);
 /** What changes an imported or unknown object for certain. */
 const CHANGING_UNKNOWN = new Set(['set', 'push', 'put', 'store', 'save', 'remember']);
+/** Methods of Buffer and DataView. */
+const WRITES_BYTES = /^(?:write\w*|set(?:Big)?(?:Ui|I)nt\d+|setFloat\d+)$/;
 const MEMOISERS =
   /^(?:memo(?:i[sz]e)?(?:d|With|r)?|fastMemoi[sz]e|memoizeOne|once|\w*[cC]ache|lru\w*|LRU\w*)$/;
 const EXPANDO = /^_*(?:cached?|memo(?:i[sz]ed)?)|(?:[cC]ache|[mM]emo)$|^__/;
@@ -64,6 +66,11 @@ export function stateOccurrences(program: ProgramPath): readonly Occurrence[] {
     'ObjectExpression|ArrayExpression': (path: NodePath) => {
       if (isHandedEmptyStore(path)) add(path, 'bound store', keptReason('An empty store'));
     },
+    MemberExpression: (path) => {
+      const object = path.get('object') as NodePath;
+      if (object.isIdentifier() && isTakenOff(path))
+        add(path, object.node.name, keptReason(object.node.name));
+    },
     VariableDeclarator: (path) => {
       const store = strayStore(path);
       if (store !== null) add(path, store, keptReason(store));
@@ -110,7 +117,8 @@ function changedByCall(call: NodePath): Holder | null {
   const holder = holderOf(object);
   if (holder === null || method === null) return null;
   const methods = isOwn(holder.binding) ? CHANGING_METHODS : CHANGING_UNKNOWN;
-  return methods.has(method) ? { ...holder, property: holder.property ?? method } : null;
+  const writesBytes = WRITES_BYTES.test(method) && isMemory(holder.binding);
+  return writesBytes || methods.has(method) ? { ...holder, property: holder.property ?? method } : null;
 }
 
 function isNamed(path: NodePath, pattern: RegExp): boolean {
@@ -121,6 +129,24 @@ function isOwn(binding: Binding | null): boolean {
   if (binding === null || !binding.path.isVariableDeclarator()) return binding?.path.isClass() === true;
   const init = withoutTypes(binding.path.get('init') as NodePath);
   return !init.isCallExpression() || !init.get('callee').isIdentifier({ name: 'require' });
+}
+
+function isMemory(binding: Binding | null): boolean {
+  const init = binding?.path.isVariableDeclarator() ? (binding.path.get('init') as NodePath) : null;
+  if (init?.isNewExpression() !== true && init?.isCallExpression() !== true) return false;
+  return isNamed(init.get('callee') as NodePath, /^(?:DataView|Buffer\.\w+)$/);
+}
+
+/** `cache.set.bind(cache)`, `const put = cache.set`: a method that changes a store, taken off to be called unseen. */
+function isTakenOff(member: NodePath): boolean {
+  const { parentPath: parent, key } = member;
+  if (parent === null || !CHANGING_METHODS.has(propertyName(member) ?? '') || key === 'callee') return false;
+  if (parent.isMemberExpression() && propertyName(parent) !== 'bind') return false;
+  const object = member.get('object') as NodePath;
+  const binding = object.isIdentifier() ? object.scope.getBinding(object.node.name) : undefined;
+  if (binding === undefined || !binding.path.isVariableDeclarator() || !outlivesCalls(binding)) return false;
+  const init = binding.path.get('init') as NodePath;
+  return init.isArrayExpression() || isEmptyStore(init);
 }
 
 /** Symbols and telling names as properties of a parameter. */

@@ -21,6 +21,8 @@ export function accessesOf(program: ProgramPath): readonly Access[] {
   const visit = (path: NodePath): void => {
     if (!isWholeChain(path)) return;
     const place = placeOf(path);
+    // A name of this file that is set anew changes nothing outside, whatever stood in it before.
+    if (place.usage === 'write' && path.isIdentifier() && path.scope.hasBinding(path.node.name, true)) return;
     for (const chain of chainsOf(path)) accesses.push({ chain, path, ...place });
   };
   const visitPattern = (target: NodePath, value: NodePath): void => {
@@ -96,8 +98,22 @@ function outermost(path: NodePath): NodePath {
   return outer;
 }
 
+/** Climbs further, through `a || b`, `c ? a : b` and `(x, a)`, which hand their value on as it is. */
+function outermostChoice(path: NodePath): NodePath {
+  let outer = outermost(path);
+  for (let { parentPath: parent } = outer; parent !== null; { parentPath: parent } = outer) {
+    const handsOn =
+      parent.isLogicalExpression() ||
+      (parent.isConditionalExpression() && outer.key !== 'test') ||
+      (parent.isSequenceExpression() && outer.key === parent.node.expressions.length - 1);
+    if (!handsOn) break;
+    outer = outermost(parent);
+  }
+  return outer;
+}
+
 function placeOf(path: NodePath): Pick<Access, 'usage' | 'call'> {
-  const outer = outermost(path);
+  const outer = outermostChoice(path);
   const { parentPath: parent, key } = outer;
   if (parent === null) return { usage: 'read', call: null };
   if (isTarget(outer) || parent.isUnaryExpression({ operator: 'delete' }))

@@ -158,7 +158,8 @@ function called({ chain, usage, call }: Access): Verdict | null {
   if (text === 'Date' && args.length === 0) return { rule: 'clock', because: CLOCK };
   if (text === 'Function') return { rule: 'dynamic-code', because: TEXT };
   const makesCode = chain.length > 1 && chain.at(-1) === 'constructor';
-  if (makesCode && chain[0] === PROTOTYPE) return { rule: 'dynamic-code', because: TEXT };
+  if (makesCode && (chain[0] === PROTOTYPE || chain[0] === CONSTRUCTOR))
+    return { rule: 'dynamic-code', because: TEXT };
   if (text === CONSTRUCTOR && isMadeOfText(call, args)) return { rule: 'dynamic-code', because: TEXT };
   if (text === 'require' && args[0] !== undefined && constantText(args[0]) === null) {
     return { rule: 'hidden-name', because: 'loads a module whose name cannot be checked' };

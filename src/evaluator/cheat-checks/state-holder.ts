@@ -1,6 +1,6 @@
 /** Which long-lived thing an expression belongs to: `cache`, `cache.byName`, a local alias of it, `this` of a singleton. */
 import type { Binding, NodePath } from '@babel/traverse';
-import { activationOf, outlivesCalls, runsOnlyAtLoad } from './activation.js';
+import { activationOf, callSites, outlivesCalls, runsInPlace, runsOnlyAtLoad } from './activation.js';
 import { propertyName, withoutTypes } from './constant-text.js';
 
 export interface Holder {
@@ -13,6 +13,7 @@ export interface Holder {
 }
 
 const MAX_DEPTH = 50;
+const RETURNS_ITS_ARGUMENT = new Set(['assign', 'freeze', 'seal', 'preventExtensions', 'defineProperty']);
 const GETTERS = new Set(['get', 'at', 'getOrInsert', 'getOrInsertComputed', 'valueOf', 'deref']);
 
 /** The holder behind an expression or an assignment's target; null where it is local to a call or unknown. */
@@ -44,12 +45,44 @@ function ofName(path: NodePath & { node: { name: string } }, depth: number): Hol
   }
   if (outlivesCalls(binding)) return { name, binding, property: null };
   const isTarget = path.parentPath?.isAssignmentExpression() === true && path.key === 'left';
-  if (isTarget || path.parentPath?.isUpdateExpression() === true || !binding.path.isVariableDeclarator()) {
-    return null;
+  if (isTarget || path.parentPath?.isUpdateExpression() === true) return null;
+  for (const source of sourcesOf(binding)) {
+    const aliased = holderOf(source, depth + 1);
+    if (aliased !== null) return { ...aliased, property: aliased.property ?? '' };
   }
-  const init = binding.path.get('init') as NodePath;
-  const aliased = holderOf(init, depth + 1);
-  return aliased === null ? null : { ...aliased, property: aliased.property ?? '' };
+  return null;
+}
+
+/** Where the value of a local name may come from: its initialiser, the list it runs over, its default, its callers. */
+function sourcesOf(binding: Binding): readonly NodePath[] {
+  const { path } = binding;
+  if (path.isVariableDeclarator()) {
+    const loop = path.parentPath?.parentPath;
+    const isLoop = loop?.isForOfStatement() === true && path.parentPath?.key === 'left';
+    return [isLoop ? loop.get('right') : (path.get('init') as NodePath)];
+  }
+  const owner = binding.scope.path;
+  if (binding.kind !== 'param' || !owner.isFunction()) return [];
+  const parameters = owner.get('params') as NodePath[];
+  const index = parameters.findIndex((each) => each.node === path.node);
+  const parameter = parameters[index];
+  const standard = parameter?.isAssignmentPattern() === true ? [parameter.get('right')] : [];
+  const target = standard.length > 0 ? (parameter?.get('left') as NodePath) : parameter;
+  if (target?.isIdentifier() !== true) return [];
+  const passed = callSites(owner).flatMap((call) => {
+    const value = (call.get('arguments') as NodePath[])[index];
+    return value === undefined || runsOnlyAtLoad(activationOf(call)) ? [] : [value];
+  });
+  return [...standard, ...passed, ...(index === 0 ? listGivenTo(owner) : [])];
+}
+
+function listGivenTo(owner: NodePath): readonly NodePath[] {
+  const { parentPath: call } = owner;
+  if (call?.isCallExpression() !== true || !runsInPlace(owner) || owner.key === 'callee') return [];
+  const callee = call.get('callee') as NodePath;
+  return callee.isMemberExpression() && !/^reduce/.test(propertyName(callee) ?? '')
+    ? [callee.get('object')]
+    : [];
 }
 
 function ofMember(path: NodePath, depth: number): Holder | null {
@@ -73,10 +106,11 @@ function ofCall(call: NodePath, depth: number): Holder | null {
     return { name: call.toString(), binding: null, property: null };
   if (!callee.isMemberExpression()) return null;
   const [first] = call.get('arguments') as NodePath[];
+  const method = propertyName(callee) ?? '';
   if (first !== undefined && callee.get('object').isIdentifier({ name: 'Object' })) {
-    return holderOf(first, depth + 1);
+    return RETURNS_ITS_ARGUMENT.has(method) ? holderOf(first, depth + 1) : null;
   }
-  return GETTERS.has(propertyName(callee) ?? '') ? holderOf(callee.get('object'), depth + 1) : null;
+  return GETTERS.has(method) ? holderOf(callee.get('object'), depth + 1) : null;
 }
 
 /** `this` in a method of an object of the module, in a static method, or in a class of which the module keeps an instance. */

@@ -9,8 +9,11 @@ import { type ProgramPath, walk } from './source-tree.js';
 const HARMLESS_MODULES = new Set([
   ...['path', 'path/posix', 'path/win32', 'util', 'util/types', 'url', 'buffer', 'events', 'string_decoder'],
   ...['assert', 'assert/strict', 'querystring', 'crypto', 'zlib', 'stream', 'stream/promises', 'punycode'],
-  ...['stream/web', 'process', 'timers', 'perf_hooks', 'module'],
+  ...['stream/web', 'process', 'timers', 'perf_hooks'],
 ]);
+
+/** Re-exported, their names could be used elsewhere without being seen. */
+const GIVE_GLOBALS = /^(?:node:)?(?:process|timers|perf_hooks)$/;
 
 /** In the order of the source. */
 export function syntaxOccurrences(program: ProgramPath): readonly Occurrence[] {
@@ -26,9 +29,18 @@ export function syntaxOccurrences(program: ProgramPath): readonly Occurrence[] {
     ImportDeclaration: (path) => {
       if (path.node.importKind !== 'type') load(path, path.node.source.value);
     },
-    ExportAllDeclaration: (path) => load(path, path.node.source.value),
-    ExportNamedDeclaration: (path) => {
-      if (path.node.source != null) load(path, path.node.source.value);
+    'ExportAllDeclaration|ExportNamedDeclaration': (path: NodePath) => {
+      const source =
+        'source' in path.node && path.node.source != null ? (path.get('source') as NodePath) : null;
+      if (source === null) return;
+      const name = constantText(source);
+      load(path, name !== null && GIVE_GLOBALS.test(name) ? 'node:globals' : name);
+    },
+    'ClassDeclaration|ClassExpression': (path: NodePath) => {
+      const parent = path.get('superClass') as NodePath;
+      if (!parent.node || !(isNamed(parent, 'Date') || isNamed(parent, 'Function'))) return;
+      const reason = 'A class made of a clock or of code out of text hides their use.';
+      add(parent, { rule: 'hidden-name', key: 'hidden-name:superclass', reason });
     },
     TSExternalModuleReference: (path) => load(path, path.node.expression.value),
     'CallExpression|OptionalCallExpression|NewExpression': (path: NodePath) => {
@@ -103,6 +115,7 @@ function isFloating(path: NodePath): boolean {
   while (call.isCallExpression()) {
     const callee = call.get('callee') as NodePath;
     if (callee.isFunction()) return callee.node.async === true;
+    if (callee.isIdentifier()) return isAsyncHere(callee);
     if (!callee.isMemberExpression()) return false;
     const object = callee.get('object');
     if (/^(?:then|catch|finally)$/.test(propertyName(callee) ?? '') && isMadePromise(object)) return true;
@@ -113,10 +126,27 @@ function isFloating(path: NodePath): boolean {
 
 function isMadePromise(path: NodePath): boolean {
   if (path.isNewExpression()) return isNamed(path.get('callee'), 'Promise');
+  if (path.isIdentifier()) {
+    const init = initOf(path);
+    return init !== null && isMadePromise(init);
+  }
   if (!path.isCallExpression()) return false;
   const callee = path.get('callee') as NodePath;
   if (callee.isFunction()) return callee.node.async === true;
   return chainsOf(callee).some((chain) => chain[0] === 'Promise');
+}
+
+/** A call of the file's own async function. */
+function isAsyncHere(name: NodePath & { node: { name: string } }): boolean {
+  const declared = name.scope.getBinding(name.node.name)?.path;
+  const owner = declared?.isVariableDeclarator() ? initOf(name) : declared;
+  return owner?.isFunction() === true && owner.node.async === true;
+}
+
+function initOf(name: NodePath & { node: { name: string } }): NodePath | null {
+  const declared = name.scope.getBinding(name.node.name)?.path;
+  if (declared?.isVariableDeclarator() !== true || declared.node.init == null) return null;
+  return declared.get('init') as NodePath;
 }
 
 function isNamed(path: NodePath, name: string): boolean {
