@@ -1,9 +1,10 @@
 /** Benchmarks that are commands or tools, in real arms: what they are measured by, compared by and refused for. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { Benchmark } from '../../src/domain/plan.js';
+import type { Benchmark, ModuleBenchmark } from '../../src/domain/plan.js';
 import type { Workspace } from '../../src/domain/sandbox.js';
 import { createArmSession } from '../../src/evaluator/arm-session.js';
+import { frozenOverlay } from '../../src/evaluator/evaluation-context.js';
 import { measure } from '../../src/evaluator/measure.js';
 import { observedArm } from '../../src/evaluator/observers/benchmark-observer.js';
 import type { ComparedArms } from '../../src/evaluator/observers/compared-benchmark.js';
@@ -21,12 +22,32 @@ let base: Workspace;
 let copy: Workspace;
 
 const BUSY = 'import sys\nx = 0\nfor i in range(ROUNDS):\n    x = (x * 31 + i) % 1000003\nprint(x and 1)\n';
+const SUM =
+  'function slow(n) { let x = 1; for (let i = 0; i < n; i++) x = (x * 31 + i) % 1000003; return x; }\n';
 const files = {
+  'sum.mjs': `${SUM}export const sum = slow;\n`,
+  'source.ts': 'export const sum = (n: number) => n;\n',
   'busy.py': BUSY.replace('ROUNDS', '900000'),
   'wait.sh': 'sleep 0.12\n',
   'chance.sh': 'date +%s%N\n',
   'report.py':
     'import json\nprint(json.dumps({"parse": {"latency": {"value": 2000}}, "print": {"latency": {"value": 900}}}))\n',
+};
+
+const TYPESCRIPT_SOURCE = [
+  "import { appendFileSync } from 'node:fs';",
+  'const { sum }: { sum: (n: number) => number } = await import(process.argv[2] as string);',
+  "appendFileSync('/tmp/processes', String(process.pid).concat('\\n'));",
+  'export const run = (): number => sum(200_000);',
+].join('\n');
+const TYPESCRIPT: ModuleBenchmark = {
+  kind: 'module',
+  origin: 'repository',
+  path: 'bench/sum.ts',
+  entry: 'sum.mjs',
+  source: TYPESCRIPT_SOURCE,
+  sha256: '',
+  heldBack: null,
 };
 
 beforeAll(async () => {
@@ -45,7 +66,7 @@ afterAll(async () => {
 
 async function workspace(name: string, changes: Record<string, string>): Promise<Workspace> {
   const install = { packageManager: 'none', command: null } as const;
-  const overlay = new Map(Object.entries(changes));
+  const overlay = new Map([...(await frozenOverlay(TYPESCRIPT)), ...Object.entries(changes)]);
   const spec = { run: randomUUID().slice(0, 8), name, repository: repository.ref, baseCommit, tree: null };
   return rig.sandbox.prepare({ ...spec, install, overlay }, signal);
 }
@@ -171,6 +192,36 @@ describe('a command', () => {
       return { base: await sample('base'), patch: await sample('patch') };
     });
     expect(samples.patch?.msPerOp).toBeGreaterThan(0.6 * (samples.base?.msPerOp ?? Number.NaN));
+  });
+});
+
+describe('a module', () => {
+  const module = (entry: string): Benchmark => ({ ...TYPESCRIPT, entry });
+
+  it('may be TypeScript, and runs in a fresh process for each observation', async () => {
+    const processes = await inArms({}, async (arms) => {
+      const { observer, workloads } = await checkSameOutput(arms, request(module('sum.mjs')));
+      for (let i = 0; i < 2; i++) await observer.observe(await observedArm('base', arms.base), workloads);
+      return (await arms.base.exec(['cat', '/tmp/processes'], { timeoutMs: 10_000 })).stdout.text;
+    });
+    const ids = processes.trim().split('\n');
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('says to name a built entry where it would load TypeScript of the repository', async () => {
+    await expect(compared(module('source.ts'), {})).rejects.toMatchObject({
+      message: expect.stringContaining('name a built entry'),
+    });
+  });
+
+  it('is not faster where the patch moves its work to loading', async () => {
+    const early = `const known = []; for (let i = 0; i < 60; i++) known.push(slow(200_000));\n${SUM}export const sum = () => known[0];\n`;
+    const { measurement } = await measured(module('sum.mjs'), { 'sum.mjs': early });
+    expect(measurement).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringMatching(/is paid for: on "run" loading takes \d+ ms instead of/),
+    });
   });
 });
 

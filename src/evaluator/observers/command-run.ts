@@ -1,7 +1,12 @@
 /** Runs a benchmark's command in an arm through the runner, held against the kernel's books. */
 import { armWord, type ObservedArm, type ObserverOptions } from './benchmark-observer.js';
 import { expectBooked } from './booked-cpu.js';
-import { type CommandAnswer, commandArgv, readCommandAnswer } from './command-protocol.js';
+import {
+  type CommandAnswer,
+  type CommandRequest,
+  commandArgv,
+  readCommandAnswer,
+} from './command-protocol.js';
 
 export interface CommandToRun extends ObserverOptions {
   readonly command: string;
@@ -20,10 +25,14 @@ export async function runInArm(
   const { arm, name } = observed;
   const { workspace, harness, scratch = [] } = arm.paths;
   const nonce = nextNonce();
-  const stdin = JSON.stringify({ nonce, command, workspace, scratch, runs, file, keptBytes });
+  const request: CommandRequest = { nonce, command, workspace, scratch, runs, file, keptBytes };
   // JSON writes no character in more than six bytes.
   const outputBytes = 2 * 6 * keptBytes + 65_536;
-  const result = await arm.exec(commandArgv(harness), { timeoutMs, stdin, outputBytes });
+  const result = await arm.exec(commandArgv(harness), {
+    timeoutMs,
+    stdin: JSON.stringify(request),
+    outputBytes,
+  });
   const answer = readCommandAnswer(result, nonce, armWord(name));
   const usedUs = answer.runs.reduce((sum, { cpuUs }) => sum + cpuUs, 0);
   await expectBooked(observed, {
