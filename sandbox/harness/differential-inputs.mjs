@@ -51,6 +51,7 @@ const CALLBACKS = [
   (a, b) => a + b,
   () => true,
 ];
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const KEYS = ['a', 'b', 'id', 'name', 'value', '0', 'x'];
 
 export function createInputs({ recorded, literals }) {
@@ -103,28 +104,25 @@ export function createInputs({ recorded, literals }) {
     return made;
   }
 
+  /** By whole characters, as people see them: no half of an emoji is made. */
   function varyText(random, from) {
-    const at = Math.floor(random() * (from.length + 1));
-    const until = Math.min(from.length, at + Math.ceil(random() * 3));
+    const characters = Array.from(SEGMENTER.segment(from), ({ segment }) => segment);
+    const at = Math.floor(random() * (characters.length + 1));
+    const until = Math.min(characters.length, at + Math.ceil(random() * 3));
+    const part = (start, end) => characters.slice(start, end).join('');
     const r = random();
-    if (r < 0.2) return from.slice(0, at) + from.slice(until);
-    if (r < 0.4) return from.slice(0, at) + pick(random, [...' ;,=.-_/%"0aZé', '👍']) + from.slice(at);
-    if (r < 0.55) return from.slice(0, until) + from.slice(at);
-    if (r < 0.7) return from.slice(0, at) + pick(random, strings) + from.slice(at);
-    if (r < 0.8) return from.slice(0, at);
-    if (r < 0.9) return from.toUpperCase();
-    return from + from;
+    if (r < 0.2) return part(0, at) + part(until);
+    if (r < 0.4) return part(0, at) + pick(random, [...' ;,=.-_/%"0aZé', '👍']) + part(at);
+    if (r < 0.55) return part(0, until) + part(at);
+    if (r < 0.7) return part(0, at) + pick(random, strings) + part(at);
+    if (r < 0.8) return part(0, at);
+    return r < 0.9 ? from.toUpperCase() : from + from;
   }
 
   /** A variation of the same kind: text stays text, a number a number. */
   function vary(random, from, depth = 0) {
     if (typeof from === 'string') return varyText(random, from);
-    if (typeof from === 'number') {
-      const r = random();
-      if (r < 0.5) return from + pick(random, [1, -1, 0.5, 10]);
-      if (r < 0.7) return -from;
-      return r < 0.85 ? Math.floor(from * random() * 2) : pick(random, numbers);
-    }
+    if (typeof from === 'number') return varyNumber(random, from);
     if (typeof from === 'boolean') return !from;
     if (Array.isArray(from)) return varyList(random, from, depth);
     if (
@@ -143,6 +141,19 @@ export function createInputs({ recorded, literals }) {
     return from;
   }
 
+  /** A whole number stays whole and a sign stays: what a function is never given is no part of what it promises. */
+  function varyNumber(random, from) {
+    const whole = Number.isInteger(from);
+    const size = Math.abs(from);
+    const r = random();
+    let varied = size * 2;
+    if (r < 0.4) varied = size + 1;
+    else if (r < 0.6) varied = Math.max(0, size - 1);
+    else if (r < 0.8) varied = size * random();
+    if (whole) varied = Math.floor(varied);
+    return from < 0 ? -varied : varied;
+  }
+
   function varyList(random, from, depth) {
     const at = Math.floor(random() * from.length);
     const r = random();
@@ -154,10 +165,16 @@ export function createInputs({ recorded, literals }) {
     return from.map((each, i) => (i === at && depth < 4 ? vary(random, each, depth + 1) : each));
   }
 
+  /** Those of the first name that has any; names that every object has are no calls. */
+  const callsOf = (names) => {
+    const known = names.find((name) => Object.hasOwn(recorded, name) && recorded[name].length > 0);
+    return known === undefined ? [] : recorded[known];
+  };
+
   return {
     /** Arguments for the call `index` of the function `name`; `arity` is that of the base. */
     argumentsFor(random, names, arity, index) {
-      const calls = names.flatMap((name) => recorded[name] ?? []);
+      const calls = callsOf(names);
       if (calls.length > 0) {
         // Evaluated anew each time: a call may change what it is given.
         const call = (index < calls.length ? calls[index] : pick(random, calls)).map(evaluated);
@@ -172,7 +189,7 @@ export function createInputs({ recorded, literals }) {
       const count = Math.max(0, arity + (r < 0.1 ? -1 : r > 0.8 ? 1 : 0));
       return Array.from({ length: count }, () => value(random));
     },
-    isRecorded: (names) => names.some((name) => (recorded[name] ?? []).length > 0),
+    isRecorded: (names) => callsOf(names).length > 0,
   };
 }
 

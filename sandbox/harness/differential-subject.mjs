@@ -96,7 +96,20 @@ function callablesOf(module) {
 function describe(name, { fn }) {
   const isClass = /^class\b/.test(Function.prototype.toString.call(fn));
   const methods = methodsOf(fn.prototype);
-  return { name, own: fn.name, arity: fn.length, construct: isClass || methods.length > 0, methods };
+  const described = {
+    name,
+    own: fn.name,
+    arity: fn.length,
+    construct: isClass || methods.length > 0,
+    methods,
+  };
+  return { ...described, recorded: inputs.isRecorded(namesOf(described)) };
+}
+
+/** What callers write: the last name of an export; a default export goes by its own. */
+function namesOf({ name, own }) {
+  const last = name.split('.').at(-1);
+  return last === 'default' ? [last, own] : [last];
 }
 
 function methodsOf(prototype) {
@@ -143,9 +156,7 @@ async function outcomeOf(described, index) {
   const callable = callables.get(described.name);
   const random = randomOf(`${seed}:${described.name}:${index}`);
   Math.random = randomOf(`${chance}:${described.name}:${index}`);
-  const last = described.name.split('.').at(-1);
-  const names = [...new Set([last, described.own])];
-  const given = inputs.argumentsFor(random, names, described.arity, index);
+  const given = inputs.argumentsFor(random, namesOf(described), described.arity, index);
   const outcome = {
     kind: 'threw',
     text: '',

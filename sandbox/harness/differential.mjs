@@ -27,7 +27,7 @@ async function answerOf(module, plan) {
   const answer = { path: module, error: null, functions: plan?.functions ?? [], calls: [], shown: [] };
   let from = null;
   for (let crashes = 0; crashes <= MOST_CRASHES && Date.now() < deadline; crashes++) {
-    const { open, ended } = await child(module, plan, from, answer);
+    const { open, ended } = await child(module, plan, from, answer, crashes);
     if (ended || answer.error !== null) return answer;
     if (open === null)
       return {
@@ -42,7 +42,7 @@ async function answerOf(module, plan) {
 }
 
 /** `open` is the call that was under way when the process ended. */
-function child(module, plan, from, answer) {
+function child(module, plan, from, answer, crashes) {
   return new Promise((resolve) => {
     const running = spawn(process.execPath, ['--max-old-space-size=384', '--no-warnings', subject], {
       cwd: root,
@@ -81,7 +81,7 @@ function child(module, plan, from, answer) {
       literals,
       seed,
       chance,
-      budgetMs: budgetMs / modules.length,
+      budgetMs: budgetMs / modules.length / (1 + crashes),
       mostCalls,
       callMs,
       plan,

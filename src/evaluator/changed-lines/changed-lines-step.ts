@@ -46,12 +46,12 @@ export async function checkChangedLines(
   if (untested.length === 0) {
     return { summary: `The tests execute ${counted(code.lines)}.`, draftReasons: unknown };
   }
-  const subject = { files, modules: modulesOf(context, files), inputs: await inputsOf(context, files) };
+  const subject = { files, ...modulesOf(context, files), inputs: await inputsOf(context, files) };
   const compared = await compareOutputs(context, built, subject);
   const unseen = notExecuted(untested, compared.coverage);
   return {
     summary: summaryOf(code.lines, untested, unseen, compared),
-    draftReasons: [...unknown, ...unseenReasons(unseen)],
+    draftReasons: [...unknown, ...doubtfulReasons(compared), ...unseenReasons(unseen)],
   };
 }
 
@@ -102,6 +102,13 @@ function unseenReasons(unseen: readonly PatchedLine[]): readonly string[] {
   const what = unseen.length === 1 ? 'One changed line is' : `${unseen.length} changed lines are`;
   return [
     `${what} seen to be executed neither by the tests nor by the comparison on generated inputs: ${namedLines(unseen)}.`,
+  ];
+}
+
+function doubtfulReasons({ doubtful }: Compared): readonly string[] {
+  if (doubtful.length === 0) return [];
+  return [
+    `Base and patch answer some generated inputs differently, of a kind that no test shows in use: ${doubtful.join(', ')}.`,
   ];
 }
 

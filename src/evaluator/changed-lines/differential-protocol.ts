@@ -11,6 +11,8 @@ const functionSchema = z.object({
   own: z.string(),
   arity: z.number(),
   construct: z.boolean(),
+  /** Whether its inputs are, or come from, calls that stand in the repository. */
+  recorded: z.boolean(),
   methods: z.array(z.object({ name: z.string(), arity: z.number() })),
 });
 export type ComparedFunction = z.infer<typeof functionSchema>;

@@ -9,11 +9,14 @@ const MOST_FILES = 60;
 const MOST_BYTES = 200_000;
 
 /** The entry first, then the changed files that Node can load themselves, for what the entry does not export. */
-export function modulesOf(context: EvaluationContext, files: readonly string[]): readonly string[] {
-  const { benchmark, settings } = context;
-  const entry = benchmark.kind === 'module' ? benchmark.entry : settings.entry;
-  const modules = [...(entry === null ? [] : [entry.replace(/^\.\//, '')]), ...files];
-  return [...new Set(modules)].filter((path) => LOADABLE.test(path));
+export function modulesOf(
+  { benchmark, settings }: Pick<EvaluationContext, 'benchmark' | 'settings'>,
+  files: readonly string[],
+): { readonly entry: string | null; readonly modules: readonly string[] } {
+  const given = benchmark.kind === 'module' ? benchmark.entry : settings.entry;
+  const entry = given === null ? null : given.replace(/^\.\//, '');
+  const modules = [...new Set([...(entry === null ? [] : [entry]), ...files])];
+  return { entry, modules: modules.filter((path) => LOADABLE.test(path)) };
 }
 
 /** From the base's tests, the benchmark and the changed files as they were: never from the patch, which could choose. */
