@@ -34,7 +34,9 @@ describe('published changes of real packages', () => {
     expect(evaluation.steps.map((step) => [step.step, step.ok])).toEqual([
       ['policy', true],
       ['build', true],
+      ['checks', true],
       ['tests', true],
+      ['changed-lines', true],
       ['same-output', true],
       ['measurement', true],
     ]);

@@ -69,7 +69,10 @@ describe('the gate', () => {
       { step: 'same-output', ok: true },
       { step: 'measurement', ok: true },
     ]);
-    expect(evaluation).toMatchObject({ outcome: 'passed', draftReasons: [] });
+    expect(evaluation).toMatchObject({
+      outcome: 'passed',
+      draftReasons: [expect.stringContaining('No held-back workload')],
+    });
     expect(rig.lines.some((line) => line.startsWith('measuring run: 6 of at most 40 pairs'))).toBe(true);
   }, 120_000);
 
@@ -110,13 +113,6 @@ describe('the gate', () => {
     });
   }, 60_000);
 
-  it('refuses a patch after which fewer tests run, although the command succeeds', async () => {
-    const skipping = `${FAST}if (process.env.NODE_TEST_CONTEXT) process.exit(0);\n`;
-    const evaluation = await evaluated({ 'index.js': skipping });
-    expect(evaluation).toMatchObject({ outcome: 'failed', failedStep: 'tests' });
-    expect(evaluation).toMatchObject({ summary: expect.stringContaining('Fewer tests') });
-  }, 60_000);
-
   it('says that no patch can be verified when the base is red', async () => {
     const red = TEST.replace('total([]), 0', 'total([]), 7').replace('total([4, 5]), 9', 'total([4, 5]), 7');
     const evaluation = await evaluated(
@@ -132,17 +128,14 @@ describe('the gate', () => {
 
   it('tests in workspaces of their own where the tests write files', async () => {
     const writing = `${TEST}import { writeFileSync } from 'node:fs';
-test('writes', () => writeFileSync('written.txt', 'x'));
-`;
-    const cheating = `${FAST}import { writeFileSync } from 'node:fs';
-if (process.env.NODE_TEST_CONTEXT) writeFileSync('index.js', 'export const total = () => 124750;');
+test('writes', () => writeFileSync('index.js', 'export const total = () => 124750;'));
 `;
     const evaluation = await evaluated(
-      { 'index.js': cheating },
+      { 'index.js': FAST },
       { files: new Map([...files, ['test/total.test.js', writing]]) },
     );
-    // What the tests of the patch wrote into their workspace is not what was compared and measured.
-    expect(evaluation.steps[3]).toMatchObject({ step: 'tests', ok: true });
+    // What the tests wrote into their workspaces is not what was compared and measured.
+    expect(evaluation.steps.find(({ step }) => step === 'tests')).toMatchObject({ ok: true });
     expect(evaluation).toMatchObject({ outcome: 'passed' });
   }, 120_000);
 
