@@ -46,12 +46,21 @@ function ofName(path: NodePath & { node: { name: string } }, depth: number): Hol
   if (outlivesCalls(binding)) return { name, binding, property: null };
   const isTarget = path.parentPath?.isAssignmentExpression() === true && path.key === 'left';
   if (isTarget || path.parentPath?.isUpdateExpression() === true) return null;
+  const known = aliases.get(binding);
+  if (known !== undefined) return known;
+  aliases.set(binding, null);
   for (const source of sourcesOf(binding)) {
     const aliased = holderOf(source, depth + 1);
-    if (aliased !== null) return { ...aliased, property: aliased.property ?? '' };
+    if (aliased === null) continue;
+    const holder = { ...aliased, property: aliased.property ?? '' };
+    aliases.set(binding, holder);
+    return holder;
   }
   return null;
 }
+
+/** By local name: each is followed once, also where functions call themselves with it. */
+const aliases = new WeakMap<Binding, Holder | null>();
 
 /** Where the value of a local name may come from: its initialiser, the list it runs over, its default, its callers. */
 function sourcesOf(binding: Binding): readonly NodePath[] {
