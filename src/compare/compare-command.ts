@@ -82,7 +82,9 @@ function messageOf(error: unknown): string {
 }
 
 function evidenceOf(error: unknown): string | null {
-  return error instanceof StepFailed && error.evidence !== '' ? error.evidence : null;
+  return error instanceof StepFailed && error.evidence !== ''
+    ? error.evidence.replace(/^patch: /m, 'head: ')
+    : null;
 }
 
 /** The gate calls the second side the patch; here it is whatever the user named. */

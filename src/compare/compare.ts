@@ -7,7 +7,7 @@ import { ceilingsOf } from '../config/repository-ceilings.js';
 import type { ServiceSettings } from '../config/service-settings.js';
 import { UserError } from '../domain/errors.js';
 import type { Measurement } from '../domain/evaluation.js';
-import { type Benchmark, benchmarkName } from '../domain/plan.js';
+import { benchmarkName } from '../domain/plan.js';
 import type { SourceMirror } from '../domain/repository.js';
 import type { Sandbox } from '../domain/sandbox.js';
 import type { RepositorySettings } from '../domain/settings.js';
@@ -20,7 +20,7 @@ import { readRegistryUrl } from '../sandbox/registry-url.js';
 import { chooseBenchmark, OVERLAY_DIRECTORY, type Side } from './benchmark-choice.js';
 import type { CompareArguments } from './compare-arguments.js';
 import type { Subject } from './compared-subject.js';
-import { layOut } from './compared-workspaces.js';
+import { type ComparedWorkspaces, layOut } from './compared-workspaces.js';
 import type { Comparison } from './comparison.js';
 import { measureSides } from './measure-sides.js';
 import { settingsOf } from './side-settings.js';
@@ -70,7 +70,7 @@ export async function compare(request: CompareRequest): Promise<Comparison> {
       signal,
     });
     const place = asked.host ? 'host' : 'sandbox';
-    return { ...measured, ...describe(base, head, laid.benchmark, asked), place, seed };
+    return { ...measured, ...describe(base, head, laid, asked), place, seed };
   } finally {
     await sandbox?.discard(run);
     await rm(temporary, { recursive: true, force: true, maxRetries: 3 });
@@ -136,12 +136,11 @@ function measuringSettings(asked: CompareArguments, base: RepositorySettings): R
 function describe(
   base: Subject,
   head: Subject,
-  benchmark: Benchmark,
+  { benchmark, shownEntry: entry }: Pick<ComparedWorkspaces, 'benchmark' | 'shownEntry'>,
   { measured }: CompareArguments,
 ): Pick<Comparison, 'base' | 'head' | 'benchmark'> {
   const shown = ({ given, identity }: Subject) => ({ given, identity });
   const { kind } = benchmark;
-  const entry = kind === 'module' ? benchmark.entry : null;
   const isLaidOver = kind === 'module' && benchmark.path.startsWith(`${OVERLAY_DIRECTORY}/`);
   const name = isLaidOver && measured.kind === 'bench' ? basename(measured.file) : benchmarkName(benchmark);
   return { base: shown(base), head: shown(head), benchmark: { kind, name, entry } };

@@ -14,6 +14,8 @@ export interface ComparedWorkspaces {
   readonly workspaces: Readonly<Record<'base' | 'copy' | 'patch', Workspace>>;
   /** With the entry filled in. */
   readonly benchmark: Benchmark;
+  /** The module under test for people: both paths where they differ, null where the kind has none. */
+  readonly shownEntry: string | null;
 }
 
 export interface LayOutRequest {
@@ -38,10 +40,11 @@ export async function layOut(request: LayOutRequest): Promise<ComparedWorkspaces
   const { benchmark } = request;
   const nothing: ReadonlyMap<string, string> = new Map();
   const workspaces = await builtWorkspaces(request, { base: nothing, head: nothing });
-  if (benchmark.kind !== 'module' || benchmark.entry !== '') return { workspaces, benchmark };
+  if (benchmark.kind !== 'module') return { workspaces, benchmark, shownEntry: null };
+  if (benchmark.entry !== '') return { workspaces, benchmark, shownEntry: benchmark.entry };
   const base = await packageEntry(request, request.base, workspaces.base);
   const head = await packageEntry(request, request.head, workspaces.patch);
-  if (base === head) return { workspaces, benchmark: { ...benchmark, entry: base } };
+  if (base === head) return { workspaces, benchmark: { ...benchmark, entry: base }, shownEntry: base };
   // One path for both sides, so that the benchmark is started alike.
   const standIns = {
     base: new Map([[ENTRY_PATH, standIn(base)]]),
@@ -50,6 +53,7 @@ export async function layOut(request: LayOutRequest): Promise<ComparedWorkspaces
   return {
     workspaces: await builtWorkspaces(request, standIns),
     benchmark: { ...benchmark, entry: ENTRY_PATH },
+    shownEntry: `${base} of base, ${head} of head`,
   };
 }
 
