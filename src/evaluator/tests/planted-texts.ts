@@ -1,5 +1,7 @@
 /** Failing tests in the syntax of each runner, to be appended to a test file or, for Go, to stand beside it. */
 
+import { ASSERT, CHAI, EXPECT, THROW } from './planted-checks.js';
+
 /** What the planted text is written for. `script`: a plain program that only its exit code speaks for. */
 export type PlantSyntax =
   | 'node:test'
@@ -18,41 +20,6 @@ export interface PlantedFile {
   readonly path: string;
   readonly content: string;
 }
-
-/** Each must throw; together they are what a patch would have to bend to make tests pass by themselves. */
-const ASSERT: Readonly<Record<string, string>> = {
-  ok: 'ASSERT.ok(false)',
-  equal: 'ASSERT.equal(ONE, OTHER)',
-  strictEqual: 'ASSERT.strictEqual(ONE, OTHER)',
-  deepEqual: 'ASSERT.deepEqual({ a: ONE }, { a: OTHER })',
-  deepStrictEqual: 'ASSERT.deepStrictEqual([ONE], [OTHER])',
-  throws: 'ASSERT.throws(() => {})',
-  match: "ASSERT.match('a', /b/)",
-  // The functions of node:assert/strict, which are others.
-  strictOk: 'ASSERT.strict.ok(false)',
-  strictlyEqual: 'ASSERT.strict.equal(ONE, OTHER)',
-  strictlyStrictEqual: 'ASSERT.strict.strictEqual(ONE, OTHER)',
-  strictlyDeepEqual: 'ASSERT.strict.deepEqual({ a: ONE }, { a: OTHER })',
-  strictlyDeepStrictEqual: 'ASSERT.strict.deepStrictEqual([ONE], [OTHER])',
-  strictThrows: 'ASSERT.strict.throws(() => {})',
-};
-const EXPECT: Readonly<Record<string, string>> = {
-  toBe: 'EXPECT(ONE).toBe(OTHER)',
-  toEqual: 'EXPECT({ a: ONE }).toEqual({ a: OTHER })',
-  toStrictEqual: 'EXPECT([ONE]).toStrictEqual([OTHER])',
-  toBeTruthy: 'EXPECT(false).toBeTruthy()',
-  toThrow: 'EXPECT(() => {}).toThrow()',
-  toHaveLength: 'EXPECT([ONE]).toHaveLength(2)',
-  toMatch: "EXPECT('a').toMatch(/b/)",
-};
-const CHAI: Readonly<Record<string, string>> = {
-  chaiEqual: 'CHAI.expect(ONE).to.equal(OTHER)',
-  chaiDeep: 'CHAI.expect({ a: ONE }).to.deep.equal({ a: OTHER })',
-  chaiThrow: 'CHAI.expect(() => {}).to.throw()',
-  chaiAssert: 'CHAI.assert.equal(ONE, OTHER)',
-  chaiStrict: 'CHAI.assert.strictEqual(ONE, OTHER)',
-};
-const THROW: Readonly<Record<string, string>> = { thrown: "throw new Error('TOKEN')" };
 
 /** The syntax for a file: by what it imports, else by the runner that reported it, else by its ending. */
 export function syntaxOf(path: string, content: string, runner: string | null): PlantSyntax | null {
