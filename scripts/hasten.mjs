@@ -4,12 +4,16 @@
 import { SetUpError } from './setup/command.mjs';
 import { setUp } from './setup/set-up.mjs';
 
+const isComparing = process.argv[2] === 'compare';
+// What runs on this machine itself, or only shows its use, needs neither engine nor image.
+const isWithoutEngine = isComparing && process.argv.some((word) => ['--host', '--help', '-h'].includes(word));
+
 try {
-  const { image } = await setUp();
+  const { image } = await setUp(isWithoutEngine ? { steps: ['deps', 'build'] } : {});
   if (image !== undefined) process.env.HASTEN_SANDBOX_IMAGE ??= image.tag;
   await import(new URL('../dist/cli.js', import.meta.url).href);
 } catch (error) {
   if (!(error instanceof SetUpError)) throw error;
   console.error(`set-up: ${error.message}`);
-  process.exitCode = 1;
+  process.exitCode = isComparing ? 4 : 1;
 }
