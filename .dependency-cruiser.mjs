@@ -98,6 +98,7 @@ export default {
     vendor('openai', ['planner']),
     vendor('better-sqlite3', ['store']),
     vendor('xstate', ['machine']),
+    vendor('@babel', ['evaluator']),
     vendor('@octokit', ['publisher', 'ingress']),
   ],
   options: {

@@ -48,8 +48,8 @@ function compare({ path, before, after }: SourceChange, facts: BenchmarkFacts): 
   const program = programOf(path, after);
   if (program === null) {
     if (before !== null && old === null)
-      return { ...nothing, unparsable: unparsable(path, 'neither before nor') };
-    return { ...nothing, unparsable: unparsable(path, 'not') };
+      return { ...nothing, unparsable: unparsable(path, ' (nor before it)') };
+    return { ...nothing, unparsable: unparsable(path, '') };
   }
   const budget = new Budget(existing);
   const brought = occurrencesOf(program, facts).filter((occurrence) => !budget.covers(occurrence));
@@ -57,7 +57,7 @@ function compare({ path, before, after }: SourceChange, facts: BenchmarkFacts): 
 }
 
 function unparsable(path: string, when: string): CheatFinding {
-  const reason = `The file can ${when} after the patch be parsed, so it cannot be checked.`;
+  const reason = `The file cannot be parsed after the patch${when}, so it cannot be checked.`;
   return { path, line: 1, rule: 'unparsable', reason };
 }
 
