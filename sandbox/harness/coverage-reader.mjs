@@ -119,9 +119,12 @@ export function createCoverageReader({ directory, root, files }) {
   function scriptOf(url, { parts, map, length }) {
     const file = inWorkspace(url);
     const text = texts.get(url) ?? null;
-    const inline = text === null ? null : inlineMap(text, url);
-    if (inline !== null) return withMap(file, parts, inline, lineLengths(text));
-    if (map !== null) return withMap(file, parts, absoluteSources(map.data, url), map.lineLengths);
+    const inline = text === null ? null : withMap(file, parts, inlineMap(text, url), lineLengths(text));
+    if (inline !== null) return inline;
+    const mapped =
+      map === null ? null : withMap(file, parts, absoluteSources(map.data, url), map.lineLengths);
+    if (mapped !== null) return mapped;
+    // A build product may be the changed file itself: then its map, to sources that did not change, says nothing.
     if (!wanted.has(file)) return null;
     const content = readText(path.join(root, file));
     if (content === null) return { untraced: file };

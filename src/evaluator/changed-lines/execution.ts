@@ -15,6 +15,8 @@ export interface Execution {
   executed(path: string, line: ChangedLine): boolean | null;
   /** Whether any of the line's points was: loading the module counts. Null where nothing is known. */
   executesAny(path: string, line: ChangedLine): boolean | null;
+  /** Whether a script was executed that is the file, or is made of it. */
+  loaded(path: string): boolean;
 }
 
 /** From the scripts of all processes of a run. */
@@ -41,6 +43,7 @@ export function executionOf({ scripts, untraced }: Pick<Coverage, 'scripts' | 'u
       if (answers.includes(false)) return false;
       return answers.includes(null) ? null : true;
     },
+    loaded: (path) => traced.some((each) => concerns(each.script, path)),
     executesAny(path, line) {
       const answers = answersFor(path, line);
       if (answers.includes(true)) return true;
