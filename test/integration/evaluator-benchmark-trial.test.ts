@@ -54,7 +54,8 @@ describe('the trial of a benchmark before it is frozen', () => {
   }, 60_000);
 
   it('finds the hot function of the base with its file, line and share', async () => {
-    const answer = await tried(GOOD);
+    // Long loops only: V8 books a short function that it inlined to its caller.
+    const answer = await tried(GOOD.replace('small: () => work(2000), ', ''));
     const [hottest] = answer.ok ? answer.profile : [];
     expect(hottest).toMatchObject({ name: 'work', file: 'index.js', line: 1 });
     expect(hottest?.share).toBeGreaterThan(0.6);
