@@ -203,11 +203,8 @@ test('writes', () => writeFileSync('index.js', 'export const total = () => 12475
       { 'index.js': sleeping },
       { files: new Map([...files, ['index.js', heavy]]) },
     );
-    expect(evaluation).toMatchObject({
-      outcome: 'failed',
-      failedStep: 'measurement',
-      measurement: { verdict: 'inconclusive', reason: expect.stringContaining('waits instead of working') },
-    });
+    // The measurement itself refuses it too: see evaluator-observers.test.ts.
+    expect(evaluation).toMatchObject({ outcome: 'failed', failedStep: 'policy' });
   }, 180_000);
 
   it('refuses a patch that leaves a process behind', async () => {
@@ -287,8 +284,10 @@ export function note() {}
       failedStep: 'measurement',
       measurement: { verdict: 'slower' },
     });
-    expect(evaluation.measurement?.workloads.map((each) => [each.name, each.verdict])).toEqual([
-      ['sum', 'faster'],
+    // The measurement ends with the first that is slower; the other one may not be decided by then.
+    const verdicts = evaluation.measurement?.workloads.map((each) => [each.name, each.verdict]);
+    expect(verdicts).toEqual([
+      ['sum', expect.stringMatching(/^(faster|inconclusive)$/)],
       ['few', 'slower'],
     ]);
   }, 120_000);
