@@ -71,16 +71,16 @@ async function refusal(work: Promise<unknown>): Promise<StepFailed> {
 
 describe('the tests of base and patch', () => {
   it('are compared one by one; flaky and failing ones of the base are left out by name', async () => {
-    const flaky = `import { existsSync, writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+    // Coins on the base alone: one that passed twice there by chance must pass on the patch.
+    const flaky = `import { test } from 'node:test';
 import assert from 'node:assert';
-test('is a coin', () => assert.ok(process.pid % 2 === 0 || process.hrtime.bigint() % 2n === 0n));
+import { settled } from '../index.js';
+for (let at = 0; at < 24; at++) test('coin ' + at, () => assert.ok(settled || Math.random() < 0.5));
 test('is red since long', () => assert.fail('known'));
-${Array.from({ length: 12 }, (_, at) => `test('coin ${at}', () => assert.ok(process.hrtime.bigint() % 2n === 0n));`).join('\n')}
 `;
     const { summary, draftReasons } = await tested(
-      { 'test/flaky.test.js': flaky },
-      { 'index.js': `${INDEX}// the same\n` },
+      { 'index.js': `${INDEX}export const settled = false;\n`, 'test/flaky.test.js': flaky },
+      { 'index.js': `${INDEX}export const settled = true;\n` },
     );
     expect(summary).toMatch(
       /^\d+ tests pass on the patch, \d+ on the base\. Left out as flaky on the base: .*coin/,
@@ -102,24 +102,14 @@ if (extra) it('uses the extra', () => {});
     expect(error.message).toContain('`test/total.test.js › uses the extra` is missing');
   }, 60_000);
 
-  it.each([
-    [
-      'assertions are made harmless',
-      `import assert from 'node:assert/strict';\nfor (const name of Object.keys(assert)) if (name !== 'AssertionError') assert[name] = () => {};\nexport const total = () => 0;\n`,
-    ],
-    [
-      'a single assertion is bent',
-      `import assert from 'node:assert';\nassert.strict.equal = () => {};\n${INDEX}`,
-    ],
-  ])(
-    'do not count where %s by the patch',
-    async (_, index) => {
-      const error = await refusal(tested({}, { 'index.js': index }));
-      expect(error.code).toBe('TEST_REPORT_NOT_TRUSTED');
-      expect(error.message).toContain('planted');
-    },
-    60_000,
-  );
+  it('do not count where the patch bends an assertion', async () => {
+    const index = `import assert from 'node:assert';\nassert.strict.equal = () => {};\n${INDEX}`;
+    const error = await refusal(tested({}, { 'index.js': index }));
+    expect(error.code).toBe('TEST_REPORT_NOT_TRUSTED');
+    expect(error.message).toContain(
+      'a planted failing test (strictlyEqual in test/total.test.js) is not reported',
+    );
+  }, 60_000);
 
   it('of a plain script are not believed when the patch ends the process early', async () => {
     const script = `const assert = require('node:assert');\nconst total = require('./total.cjs');\nassert.equal(total([1, 2]), 3);\n`;
@@ -146,7 +136,7 @@ if (extra) it('uses the extra', () => {});
     ]);
   }, 60_000);
 
-  it('that write files get workspaces of their own, and are run for the base once per run', async () => {
+  it('that write files get workspaces of their own', async () => {
     const writing = `${TESTS}import { writeFileSync } from 'node:fs';\nit('writes', () => writeFileSync('written.txt', 'x', { flag: 'wx' }));\n`;
     const { context, built } = await sidesOf(
       { 'test/total.test.js': writing },
