@@ -11,7 +11,7 @@ import { inheritedEnvironment } from '../support/stage.js';
 import { leftoversOf, ownerOf, removeCaches } from './traces.js';
 
 const COMMAND = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-const COMPARE_MS = 180_000;
+const COMPARE_MS = 240_000;
 const subject = smallSubject();
 const dataDir = mkdtempSync(join(tmpdir(), 'hasten-compare-data-'));
 const closers: (() => Promise<void>)[] = [];
@@ -123,7 +123,7 @@ describe('hasten compare in the sandbox', () => {
     'never finds a revision faster or slower than itself',
     async () => {
       const { directory } = subjectRepository();
-      const { code } = await compare(['fast', 'HEAD', '--repo', directory]);
+      const { code } = await compare(['fast', 'HEAD', '--repo', directory, '--timeout', '40']);
       expect([2, 3]).toContain(code);
     },
     COMPARE_MS,
