@@ -60,6 +60,7 @@ const EVASIONS: readonly string[] = [
   'Array.prototype.__defineGetter__("x", () => 1); export const f = 1;',
   'Promise.prototype.then = function () {}; export const f = 1;',
   'Object.setPrototypeOf(Array.prototype, {}); export const f = 1;',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: source of a cheat.
   'const s = `pro${"cess"}`; export const f = () => globalThis[s].env;',
   'export const f = () => globalThis[atob("cHJvY2Vzcw==")].env;',
   'export const f = () => { try { throw new Error(); } catch ({ stack }) { return stack; } };',
