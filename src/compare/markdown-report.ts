@@ -1,17 +1,11 @@
 /** A comparison as Markdown for a pull request: sentence, table, a chart that GitHub renders, conditions. */
-import type { Measurement, WorkloadMeasurement } from '../domain/evaluation.js';
+import { METRIC_WORDS, type Measurement, type WorkloadMeasurement } from '../domain/evaluation.js';
 import { duration, milliseconds, ratio } from '../publisher/figures.js';
 import { code, inline } from '../publisher/hostile-text.js';
 import type { Comparison } from './comparison.js';
 import { pairedRatios } from './ratio-strip.js';
 import { intervalKinds } from './text-report.js';
-import {
-  controlText,
-  intervalText,
-  METRIC_WORDS,
-  notableCosts,
-  verdictSentence,
-} from './verdict-sentence.js';
+import { controlText, intervalText, notableCosts, verdictSentence } from './verdict-sentence.js';
 
 const MOST_CHARTS = 4;
 const NAME_CHARS = 60;

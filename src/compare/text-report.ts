@@ -1,16 +1,10 @@
 /** A comparison as plain text for a terminal: sides, table, strip of the pairs, verdict, conditions. */
-import type { WorkloadMeasurement } from '../domain/evaluation.js';
+import { METRIC_WORDS, type WorkloadMeasurement } from '../domain/evaluation.js';
 import { duration, milliseconds, ratio } from '../publisher/figures.js';
 import { shorten } from '../publisher/hostile-text.js';
 import type { Comparison } from './comparison.js';
 import { ratioStrip, STRIP_LEGEND } from './ratio-strip.js';
-import {
-  controlText,
-  intervalText,
-  METRIC_WORDS,
-  notableCosts,
-  verdictSentence,
-} from './verdict-sentence.js';
+import { controlText, intervalText, notableCosts, verdictSentence } from './verdict-sentence.js';
 
 const NAME_CHARS = 40;
 const HEADINGS = ['Workload', 'Verdict', 'Speed-up', 'Interval', 'Pairs', 'Base', 'Head', 'Control'];

@@ -1,13 +1,12 @@
 /** The sentence of a comparison: a verdict with the bound that a reader may rely on, never with the estimate. */
-import type { Measurement, Metric, SideCost, WorkloadMeasurement } from '../domain/evaluation.js';
+import {
+  METRIC_WORDS,
+  type Measurement,
+  type SideCost,
+  type WorkloadMeasurement,
+} from '../domain/evaluation.js';
 import { atLeastPercent, milliseconds, ratio, savedShare } from '../publisher/figures.js';
 import type { Comparison } from './comparison.js';
-
-export const METRIC_WORDS: Readonly<Record<Metric, string>> = {
-  'cpu-time': 'CPU time',
-  'wall-time': 'wall time',
-  reported: 'time as the tool reports it',
-};
 
 /** One line without Markdown. */
 export function verdictSentence(comparison: Comparison): string {

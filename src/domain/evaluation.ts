@@ -18,6 +18,13 @@ export type EvaluationStep =
 /** What the figures are: CPU time of the processes, wall time where the work waits, or a tool's own figures. */
 export type Metric = 'cpu-time' | 'wall-time' | 'reported';
 
+/** For people, in the middle of a sentence. */
+export const METRIC_WORDS: Readonly<Record<Metric, string>> = {
+  'cpu-time': 'CPU time',
+  'wall-time': 'wall time',
+  reported: 'time as the tool reports it',
+};
+
 /** What a gain must not be paid with. Both sides as medians: milliseconds, for memory MiB. */
 export interface SideCost {
   readonly cost: 'import-time' | 'first-call' | 'wall-time' | 'peak-memory';

@@ -1,7 +1,7 @@
 /** The gate: takes a patch through policy, build, tests, same output and measurement; the first failure stops it. */
 import type { Effect, Station, StationContext } from '../domain/effect.js';
 import { BugError } from '../domain/errors.js';
-import type { EvaluationFailed, EvaluationPassed } from '../domain/evaluation.js';
+import type { EvaluationFailed, EvaluationPassed, EvaluationStep } from '../domain/evaluation.js';
 import type { MachineEvent } from '../domain/event.js';
 import { type Benchmark, heldBackOf } from '../domain/plan.js';
 import type { SourceMirror } from '../domain/repository.js';
@@ -76,6 +76,12 @@ interface EvaluationMemory {
   readonly built: BuiltWorkspaces;
 }
 
+/** What a step says: a sentence for the pull request, and what it could not check. */
+interface Noted {
+  readonly summary: string;
+  readonly draftReasons: readonly string[];
+}
+
 async function evaluate(
   context: EvaluationContext,
   log: StepLog,
@@ -83,23 +89,19 @@ async function evaluate(
   seed: string,
 ): Promise<EvaluationPassed> {
   const { benchmark, patch } = context;
-  await log.run('policy', async () => {
+  const noting = (step: EvaluationStep, work: () => Promise<Noted>): Promise<readonly string[]> =>
+    log.run(step, async () => {
+      const { summary, draftReasons } = await work();
+      return { summary, value: draftReasons };
+    });
+  const unread = await noting('policy', async () => {
     const { summary, uncheckedPaths } = await checkPolicy(context);
-    return { summary, value: uncheckedPaths };
+    return { summary, draftReasons: withoutSyntaxTree(uncheckedPaths) };
   });
   const built = await log.run('build', () => build(context, memory.built));
-  const unchecked = await log.run('checks', async () => {
-    const { summary, draftReasons } = await runChecks(context, built, memory.checks);
-    return { summary, value: draftReasons };
-  });
-  const untested = await log.run('tests', async () => {
-    const { summary, draftReasons } = await checkTests(context, built, memory.tests);
-    return { summary, value: draftReasons };
-  });
-  const unseen = await log.run('changed-lines', async () => {
-    const { summary, draftReasons } = await checkChangedLines(context, built);
-    return { summary, value: draftReasons };
-  });
+  const unchecked = await noting('checks', () => runChecks(context, built, memory.checks));
+  const untested = await noting('tests', () => checkTests(context, built, memory.tests));
+  const unseen = await noting('changed-lines', () => checkChangedLines(context, built));
   const measured = await measurePatch(context, log, built, seed);
   return {
     outcome: 'passed',
@@ -109,7 +111,7 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
-    draftReasons: [...draftReasons(context), ...unchecked, ...untested, ...unseen],
+    draftReasons: [...draftReasons(context), ...unread, ...unchecked, ...untested, ...unseen],
     reproduce: reproduceCommands(context),
   };
 }
@@ -142,6 +144,19 @@ function draftReasons({ benchmark, settings }: EvaluationContext): readonly stri
     heldBackOf(benchmark) === null ? withoutHeldBack(benchmark) : null,
   ];
   return reasons.filter((reason) => reason !== null);
+}
+
+/** The checks against gamed benchmarks read JavaScript and TypeScript only. */
+function withoutSyntaxTree(paths: readonly string[]): readonly string[] {
+  if (paths.length === 0) return [];
+  return [
+    `Nobody checked ${shortList(paths)} for code that games the benchmark: not JavaScript or TypeScript.`,
+  ];
+}
+
+function shortList(paths: readonly string[]): string {
+  const shown = paths.slice(0, 3).join(', ');
+  return paths.length > 3 ? `${shown} and ${paths.length - 3} more` : shown;
 }
 
 function withoutHeldBack({ kind }: Benchmark): string {

@@ -1,5 +1,5 @@
 /** Says in one sentence why a measurement's verdict is what it is. */
-import type { Metric, Verdict, WorkloadMeasurement } from '../domain/evaluation.js';
+import { METRIC_WORDS, type Metric, type Verdict, type WorkloadMeasurement } from '../domain/evaluation.js';
 import { LOOKS } from './gate-rule.js';
 import { costClause } from './side-costs.js';
 
@@ -11,13 +11,6 @@ export interface ToExplain {
   /** Whether the time was up before each workload was decided. */
   readonly isUnfinished: boolean;
 }
-
-/** What the figures are, as the object of a sentence. */
-export const METRIC_WORDS: Readonly<Record<Metric, string>> = {
-  'cpu-time': 'CPU time',
-  'wall-time': 'wall time',
-  reported: 'time by its own report',
-};
 
 export function measurementReason(measured: ToExplain): string {
   const { verdict, metric, minimumEffect, workloads } = measured;

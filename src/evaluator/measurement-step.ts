@@ -1,10 +1,14 @@
 /** Step 5: measurement and confirmation; only a patch that is faster both times passes. */
 import { loadavg } from 'node:os';
-import type { Measurement, Metric, WorkloadMeasurement } from '../domain/evaluation.js';
+import {
+  METRIC_WORDS,
+  type Measurement,
+  type Metric,
+  type WorkloadMeasurement,
+} from '../domain/evaluation.js';
 import type { ArmSession, Arms } from './arm-session.js';
 import type { EvaluationContext } from './evaluation-context.js';
 import { measure } from './measure.js';
-import { METRIC_WORDS } from './measurement-reason.js';
 import type { ComparedBenchmark } from './observers/compared-benchmark.js';
 import { costClause } from './side-costs.js';
 import { StepFailed } from './step-failed.js';

@@ -1,10 +1,12 @@
 /** A measurement in Markdown: the sentence that a reader may rely on, the table behind it, the conditions. */
-import type {
-  EvaluationFailed,
-  EvaluationPassed,
-  Measurement,
-  StepReport,
-  WorkloadMeasurement,
+import {
+  type EvaluationFailed,
+  type EvaluationPassed,
+  METRIC_WORDS,
+  type Measurement,
+  type SideCost,
+  type StepReport,
+  type WorkloadMeasurement,
 } from '../domain/evaluation.js';
 import { atLeastPercent, duration, milliseconds, ratio, savedShare } from './figures.js';
 import { code, inline, withoutMiddle } from './hostile-text.js';
@@ -40,7 +42,31 @@ export function claim(measurement: Measurement, confirmation: Measurement | null
   const known = bounds.filter((bound): bound is number => bound !== null);
   if (known.length === 0 || known.length < bounds.length) return null;
   const least = Math.min(...known);
-  return least > 1 ? `at least ${atLeastPercent(savedShare(least))} less CPU time` : null;
+  return least > 1
+    ? `at least ${atLeastPercent(savedShare(least))} less ${METRIC_WORDS[measurement.metric]}`
+    : null;
+}
+
+function capital(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+}
+
+const COST_WORDS: Readonly<Record<SideCost['cost'], string>> = {
+  'import-time': 'time to import',
+  'first-call': 'first call',
+  'wall-time': 'wall time',
+  'peak-memory': 'peak memory',
+};
+
+/** What else changed, one line per workload that tells; base before patch. */
+function costLines({ workloads }: Measurement): readonly string[] {
+  return workloads.slice(0, MAX_WORKLOADS_SHOWN).flatMap(({ name, costs }) => {
+    const told = costs.map(({ cost, base, patch }) => {
+      const figure = cost === 'peak-memory' ? (value: number) => `${value.toFixed(0)} MiB` : milliseconds;
+      return `${COST_WORDS[cost]} ${figure(base)} → ${figure(patch)}`;
+    });
+    return told.length === 0 ? [] : [`- Beside it, on ${code(name, 60)}: ${told.join(', ')}.`];
+  });
 }
 
 /** The sentence of a pull request, with the workloads it holds for when there are several. */
@@ -53,7 +79,7 @@ export function claimSentence(measurement: Measurement, confirmation: Measuremen
     measurement.workloads.length === 1
       ? 'on the benchmark'
       : `on ${faster.length} of ${measurement.workloads.length} workloads (${names.join(', ')}${faster.length > 5 ? ', …' : ''})`;
-  return `**${text[0]?.toUpperCase()}${text.slice(1)}** ${where} (lower bound of the interval).`;
+  return `**${capital(text)}** ${where} (lower bound of the interval).`;
 }
 
 /** One row per workload: base, patch, speed-up, interval, pairs, A/A control, verdict. */
@@ -85,8 +111,9 @@ export function measurementNotes(measurement: Measurement): string {
   const kinds = [...new Set(measurement.workloads.map((workload) => workload.intervalKind))];
   const { environment } = measurement;
   return [
-    `- CPU time per operation (median); speed-up is base time divided by patch time, above 1 is faster. Interval: ${kinds.join(' or ')}.`,
+    `- ${capital(METRIC_WORDS[measurement.metric])} per operation (median); speed-up is base time divided by patch time, above 1 is faster. Interval: ${kinds.join(' or ')}.`,
     `- ${measurement.runs} fresh processes in ${duration(measurement.seconds)}, base, patch and an identical copy of the base (A/A control) interleaved in random order, seed ${code(measurement.seed, 80)}.`,
+    ...costLines(measurement),
     `- Smallest gain that counts: ${(measurement.minimumEffect * 100).toFixed(1).replace(/\.0$/, '')} %.`,
     `- Node ${inline(environment.node, 40)}, runtime ${code(environment.runtime, 40)}, CPUs ${code(environment.cpuset, 40)}, image ${code(environment.imageId, 90)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ].join('\n');
