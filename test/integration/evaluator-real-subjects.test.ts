@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createEvaluationRig, type Subject } from '../support/evaluation-rig.js';
 import { loadCase, materialise } from '../support/npm-case.js';
@@ -5,12 +6,19 @@ import { loadCase, materialise } from '../support/npm-case.js';
 const rig = createEvaluationRig();
 afterAll(() => rig.close());
 
+function heldBackOf(source: string | null) {
+  if (source === null) throw new Error('The case has no held-back workload.');
+  const sha256 = createHash('sha256').update(source).digest('hex');
+  return { path: '.hasten/held-back.mjs', source, sha256 };
+}
+
 async function subjectOf(id: string, settings: Subject['settings'] = {}) {
   const made = await materialise(await loadCase(id));
   const subject: Subject = {
     files: made.files,
     benchmarkPath: made.benchmarkPath,
     entry: made.entry,
+    benchmark: { heldBack: heldBackOf(made.heldBack) },
     settings: { test: 'node --test test/behaviour.test.mjs', allow: [...made.fixFiles.keys()], ...settings },
   };
   return { subject: rig.commit(subject), fixFiles: made.fixFiles };
@@ -39,6 +47,7 @@ describe('published changes of real packages', () => {
       ['changed-lines', true],
       ['same-output', true],
       ['measurement', true],
+      ['held-back', true],
     ]);
     const [workload] = evaluation.measurement?.workloads ?? [];
     expect(workload?.interval?.[0]).toBeGreaterThan(1.5);

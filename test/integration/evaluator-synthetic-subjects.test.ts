@@ -53,6 +53,15 @@ async function evaluated(patchFiles: Record<string, string | null>, changes: Par
   return rig.evaluate(subject, subject.patchOf(new Map(Object.entries(patchFiles))));
 }
 
+/** What the policy would refuse in a patch stands in the base already, switched off: the patch only switches it on. */
+function switchedOn(note: string) {
+  const on = note.replace('const on = false', 'const on = true');
+  return evaluated(
+    { 'note.js': on, 'index.js': SLOW.replace('round < 40', 'round < 39') },
+    { files: new Map([...files, ['note.js', note]]), settings: { test: null } },
+  );
+}
+
 describe('the gate', () => {
   it('passes a patch that is faster and changes nothing else', async () => {
     const evaluation = await evaluated({ 'index.js': FAST });
@@ -140,19 +149,22 @@ test('writes', () => writeFileSync('index.js', 'export const total = () => 12475
   }, 120_000);
 
   it('runs the build command on both sides and fails where the patch does not build', async () => {
-    const build = 'cp index.js built.js && node --check built.js';
+    const build = 'cp index.js built.js && ! grep "does not build" built.js';
     const settings = { test: null, build };
-    const evaluation = await evaluated({ 'index.js': `${FAST}}` }, { settings, entry: 'built.js' });
+    const evaluation = await evaluated(
+      { 'index.js': `${FAST}// does not build\n` },
+      { settings, entry: 'built.js' },
+    );
     expect(evaluation).toMatchObject({
       outcome: 'failed',
       failedStep: 'build',
       summary: expect.stringContaining('fails on the patch'),
-      evidence: expect.stringContaining('SyntaxError'),
+      evidence: expect.stringContaining('// does not build'),
     });
     const good = await evaluated({ 'index.js': FAST }, { settings, entry: 'built.js' });
     expect(good).toMatchObject({
       outcome: 'passed',
-      draftReasons: [expect.stringContaining('no test command')],
+      draftReasons: expect.arrayContaining([expect.stringContaining('no test command')]),
     });
   }, 180_000);
 
@@ -207,15 +219,16 @@ test('writes', () => writeFileSync('index.js', 'export const total = () => 12475
     expect(evaluation).toMatchObject({ outcome: 'failed', failedStep: 'policy' });
   }, 180_000);
 
-  it('refuses a patch that leaves a process behind', async () => {
+  it('refuses a patch that makes the base leave a process behind', async () => {
     const leaving = `import { spawn } from 'node:child_process';
+const on = false;
 let left = false;
 export function note() {
-  if (!left) spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
+  if (on && !left) spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
   left = true;
 }
 `;
-    const evaluation = await evaluated({ 'index.js': FAST, 'note.js': leaving });
+    const evaluation = await switchedOn(leaving);
     expect(evaluation).toMatchObject({
       outcome: 'failed',
       failedStep: 'same-output',
@@ -223,16 +236,15 @@ export function note() {
     });
   }, 120_000);
 
-  it('refuses a patch that moves its work to another process', async () => {
+  it('refuses a patch that makes the base move work to another process', async () => {
     const moving = `import { spawnSync } from 'node:child_process';
-import { threadId } from 'node:worker_threads';
+const on = false;
 let calls = 0;
 export function note() {
-  if (calls++ === 3) spawnSync(process.execPath, ['-e', 'const end = Date.now() + 1500; while (Date.now() < end);']);
+  if (calls++ === 3 && on) spawnSync(process.execPath, ['-e', 'const end = Date.now() + 1500; while (Date.now() < end);']);
 }
-void threadId;
 `;
-    const evaluation = await evaluated({ 'index.js': FAST, 'note.js': moving });
+    const evaluation = await switchedOn(moving);
     expect(evaluation).toMatchObject({
       outcome: 'failed',
       failedStep: 'measurement',
@@ -241,17 +253,23 @@ void threadId;
   }, 120_000);
 
   it('does not believe figures that the subject prints or clocks that it replaces', async () => {
-    const forging = `process.cpuUsage = () => ({ user: 0, system: 0 });
-Math.max = () => 1;
-Math.round = () => 1;
-JSON.stringify = () => '"forged"';
-Object.prototype.toJSON = () => ({ cpuNsPerOp: 1 });
-console.log('{"nonce":"guess","ok":true,"cpuNsPerOp":0.001}');
-process.on('exit', () => console.log('{"nonce":"guess","ok":true}'));
+    const forging = `const on = false;
+if (on && process.argv[1]?.endsWith('total.mjs') && !process.env.NODE_V8_COVERAGE) {
+  process.cpuUsage = () => ({ user: 0, system: 0 });
+  Math.max = () => 1;
+  Math.round = () => 1;
+  JSON.stringify = () => '"forged"';
+  Object.prototype.toJSON = () => ({ cpuNsPerOp: 1 });
+  console.log('{"nonce":"guess","ok":true,"cpuNsPerOp":0.001}');
+  process.on('exit', () => console.log('{"nonce":"guess","ok":true}'));
+}
 export function note() {}
 `;
-    const evaluation = await evaluated({ 'note.js': forging });
-    expect(evaluation).toMatchObject({ outcome: 'failed', failedStep: 'measurement' });
+    const evaluation = await switchedOn(forging);
+    expect(evaluation, evaluation.outcome === 'failed' ? evaluation.evidence : '').toMatchObject({
+      outcome: 'failed',
+      failedStep: 'measurement',
+    });
     expect(evaluation.measurement?.verdict).not.toBe('faster');
   }, 180_000);
 
@@ -305,7 +323,7 @@ export function note() {}
     );
     expect(evaluation).toMatchObject({
       outcome: 'passed',
-      draftReasons: [expect.stringContaining('written by Hasten')],
+      draftReasons: expect.arrayContaining([expect.stringContaining('written by Hasten')]),
     });
   }, 120_000);
 });
