@@ -113,6 +113,6 @@ function conditions({ measurement, place, output, seed }: Comparison): readonly 
     `- ${METRIC_WORDS[measurement.metric]} per operation (median); speed-up is base time divided by head time, above 1 is faster; ${intervalKinds(measurement.workloads)}.`,
     `- ${measurement.runs} fresh processes in ${duration(measurement.seconds)}: base, head and an identical copy of base (the control) in random order, seed ${code(seed, 80)}.`,
     `- Smallest difference that counts: ${percent} %. Output ${output}.`,
-    `- ${where}, Node ${inline(environment.node, 40)}, CPUs ${code(environment.cpuset, 40)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
+    `- ${where},${environment.node === null ? '' : ` Node ${inline(environment.node, 40)},`} CPUs ${code(environment.cpuset, 40)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ];
 }

@@ -84,7 +84,7 @@ function conditionLines({ measurement, place, output, seed }: Comparison): reado
   return [
     `${capital(METRIC_WORDS[measurement.metric])} per operation (median); ${intervalKinds(measurement.workloads)}; smallest difference that counts ${percent} %.`,
     `${measurement.runs} fresh processes in ${duration(measurement.seconds)}, seed ${plainName(seed, 60)}; output ${output}.`,
-    `${where}; Node ${plainName(environment.node, 20)}, CPUs ${environment.cpuset}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
+    `${where};${environment.node === null ? '' : ` Node ${plainName(environment.node, 20)},`} CPUs ${environment.cpuset}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ];
 }
 

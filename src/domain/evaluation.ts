@@ -69,7 +69,8 @@ export interface Measurement {
   /** Seed of the interleaving order. */
   readonly seed: string;
   readonly environment: {
-    readonly node: string;
+    /** Version; null where the benchmark's processes are no Node that is known of. */
+    readonly node: string | null;
     readonly runtime: string;
     readonly imageId: string;
     readonly cpuset: string;

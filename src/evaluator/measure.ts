@@ -77,7 +77,7 @@ export async function measure(request: MeasureRequest): Promise<Measurement> {
     seed: request.seed,
     environment: {
       ...request.environment,
-      node: runner.node() ?? 'not used',
+      node: runner.node(),
       load: [loadBefore, request.load()],
     },
     reason: observer.metricReason === null ? reason : `${reason} ${observer.metricReason}`,

@@ -115,7 +115,7 @@ export function measurementNotes(measurement: Measurement): string {
     `- ${measurement.runs} fresh processes in ${duration(measurement.seconds)}, base, patch and an identical copy of the base (A/A control) interleaved in random order, seed ${code(measurement.seed, 80)}.`,
     ...costLines(measurement),
     `- Smallest gain that counts: ${(measurement.minimumEffect * 100).toFixed(1).replace(/\.0$/, '')} %.`,
-    `- Node ${inline(environment.node, 40)}, runtime ${code(environment.runtime, 40)}, CPUs ${code(environment.cpuset, 40)}, image ${code(environment.imageId, 90)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
+    `- ${environment.node === null ? '' : `Node ${inline(environment.node, 40)}, `}runtime ${code(environment.runtime, 40)}, CPUs ${code(environment.cpuset, 40)}, image ${code(environment.imageId, 90)}, load ${environment.load[0].toFixed(2)} before and ${environment.load[1].toFixed(2)} after.`,
   ].join('\n');
 }
 

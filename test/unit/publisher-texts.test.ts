@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RunRecord } from '../../src/domain/run.js';
 import { approvalText } from '../../src/publisher/approval-text.js';
-import { claim, claimSentence, measurementTable } from '../../src/publisher/evidence.js';
+import { claim, claimSentence, measurementNotes, measurementTable } from '../../src/publisher/evidence.js';
 import { assemble, carriesMarker, markerOf, statusKey } from '../../src/publisher/marker.js';
 import { requirePassed } from '../../src/publisher/passed-run.js';
 import {
@@ -177,6 +177,18 @@ describe('the claim', () => {
     expect(claimSentence(measurement, null)).toBe(
       '**At least 20 % less CPU time** on 2 of 3 workloads (`parse`, `print`) (lower bound of the interval).',
     );
+  });
+
+  it('names the metric that was measured, and what else changed beside it', () => {
+    const costs = [
+      { cost: 'import-time', ratio: 1.02, base: 3, patch: 3.06, worse: false },
+      { cost: 'peak-memory', ratio: 1.1, base: 50, patch: 55, worse: false },
+    ] as const;
+    const measurement = sampleMeasurement({ metric: 'wall-time', workloads: [sampleWorkload({ costs })] });
+    expect(claim(measurement, null)).toBe('at least 67 % less wall time');
+    const notes = measurementNotes(measurement);
+    expect(notes).toContain('- Wall time per operation (median)');
+    expect(notes).toContain('on `run`: time to import 3.00 ms → 3.06 ms, peak memory 50 MiB → 55 MiB.');
   });
 
   it('claims nothing without an interval', () => {
