@@ -102,6 +102,25 @@ if (extra) it('uses the extra', () => {});
     expect(error.message).toContain('`test/total.test.js › uses the extra` is missing');
   }, 60_000);
 
+  it('are read from the JUnit XML that a runner of another kind writes where it is told to', async () => {
+    const runner = `import { writeFileSync } from 'node:fs';
+import { total } from './index.js';
+const cases = { 'adds up': total([4, 5]) === 9, 'of nothing': total([]) === 0 };
+const tests = Object.entries(cases).map(([name, ok]) =>
+  '<testcase classname="total" name="' + name + '" time="0">' + (ok ? '' : '<failure message="no"/>') + '</testcase>');
+writeFileSync(process.env.HASTEN_TEST_REPORT + '/own.xml',
+  '<testsuites><testsuite name="total" tests="2">' + tests.join('') + '</testsuite></testsuites>');
+process.exit(Object.values(cases).every(Boolean) ? 0 : 1);
+`;
+    const wrong = INDEX.replace('all + each, 0', 'all + each, list.length === 0 ? 1 : 0');
+    const error = await refusal(
+      tested({ 'run-tests.mjs': runner }, { 'index.js': wrong }, 'node run-tests.mjs'),
+    );
+    expect(error.code).toBe('TESTS_FAILED');
+    expect(error.message).toContain('of nothing');
+    expect(error.message).not.toContain('adds up');
+  }, 60_000);
+
   it('do not count where the patch bends an assertion', async () => {
     const index = `import assert from 'node:assert';\nassert.strict.equal = () => {};\n${INDEX}`;
     const error = await refusal(tested({}, { 'index.js': index }));
