@@ -25,7 +25,10 @@ export interface CaseRow {
   readonly reason: string;
 }
 
-const MEASURE_MS = 10 * 60 * 1000;
+/** A measurement that is not decided by then is inconclusive. */
+const MEASURE_MS = 5 * 60 * 1000;
+/** Against itself the slow version is as slow on both sides, and may take forty pairs. */
+const ITSELF_MS = 2 * 60 * 1000;
 
 /** Measures all cases one after another; `tell` gets each row as it is there. */
 export async function caseRows(
@@ -46,7 +49,7 @@ export async function caseRows(
         const versions = commitVersions(repository, made);
         add(await rowOf(rig, repository, made, subject.id, subject.expected, versions));
         if (subject.expected !== 'faster') continue;
-        const itself = { base: versions.base, head: versions.base };
+        const itself = { base: versions.base, head: versions.base, limitMs: ITSELF_MS };
         add(await rowOf(rig, repository, made, `${subject.id} (A/A)`, 'no-change', itself));
       } finally {
         repository.remove();
@@ -62,13 +65,15 @@ interface Versions {
   /** Commits. */
   readonly base: string;
   readonly head: string;
+  /** For measuring. */
+  readonly limitMs: number;
 }
 
 function commitVersions(repository: LocalRepository, made: CaseRepository): Versions {
   for (const [path, content] of made.files) repository.write(path, content);
   const base = repository.commit('base');
   for (const [path, content] of made.fixFiles) repository.write(path, content);
-  return { base, head: repository.commit('fix') };
+  return { base, head: repository.commit('fix'), limitMs: MEASURE_MS };
 }
 
 async function rowOf(
@@ -129,7 +134,7 @@ async function measured(
       sandbox,
       workspaces,
       benchmark: benchmarkOf(made),
-      settings: { ...settings, timeouts: { ...settings.timeouts, measureMs: MEASURE_MS } },
+      settings: { ...settings, timeouts: { ...settings.timeouts, measureMs: versions.limitMs } },
       seed: run,
       confirm: false,
       allowDifferentOutput: false,
