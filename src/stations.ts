@@ -4,8 +4,8 @@ import type { Ledger } from './domain/lesson.js';
 import type { ModelJournal, Money } from './domain/money.js';
 import type { SourceMirror } from './domain/repository.js';
 import type { Sandbox } from './domain/sandbox.js';
+import { createBaseMemory } from './evaluator/base-memory.js';
 import { createBenchmarkTrial } from './evaluator/benchmark-trial.js';
-import { createBuiltWorkspaces } from './evaluator/built-workspaces.js';
 import { createEvaluateStation } from './evaluator/evaluate-station.js';
 import { createHeldBackTrial } from './evaluator/held-back-trial.js';
 import { createRecordFateStation, createRememberStation } from './ledger/ledger-stations.js';
@@ -32,7 +32,7 @@ export interface StationParts {
 
 export function createStations(parts: StationParts): Stations {
   const { sandbox, mirror, ledger, money } = parts;
-  const built = createBuiltWorkspaces();
+  const built = createBaseMemory<true>();
   const planner: PlannerDeps = {
     sandbox,
     mirror,

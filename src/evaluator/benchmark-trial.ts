@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { BenchmarkTrial } from '../domain/evaluation.js';
 import type { Benchmark, HotFunction } from '../domain/plan.js';
 import type { CommandResult, Sandbox, Workspace } from '../domain/sandbox.js';
-import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { createBaseMemory } from './base-memory.js';
+import { type BuiltWorkspaces, builtBase } from './built-workspaces.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
@@ -46,7 +47,7 @@ export interface WorkloadBaseline {
 
 /** Makes the port for planning. The trial's workspace is the evaluation's `base`, so its making is not lost. */
 export function createBenchmarkTrial(deps: BenchmarkTrialDeps): BenchmarkTrial {
-  const built = deps.built ?? createBuiltWorkspaces();
+  const built = deps.built ?? createBaseMemory<true>();
   return async (request, signal) => {
     const { sandbox } = deps;
     const context = { ...request, sandbox };

@@ -7,10 +7,11 @@ import { type Benchmark, heldBackOf } from '../domain/plan.js';
 import type { SourceMirror } from '../domain/repository.js';
 import type { Sandbox } from '../domain/sandbox.js';
 import { allSettled } from './all-settled.js';
+import { type BaseMemory, createBaseMemory } from './base-memory.js';
 import { buildWorkspace } from './build-step.js';
-import { type BuiltWorkspaces, builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { type BuiltWorkspaces, builtBase } from './built-workspaces.js';
 import { checkChangedLines } from './changed-lines/changed-lines-step.js';
-import { type BaseChecksMemory, createBaseChecksMemory, runChecks } from './checks/checks-step.js';
+import { type BaseCheck, runChecks } from './checks/checks-step.js';
 import { type EvaluateOptions, type EvaluationContext, prepareWorkspace } from './evaluation-context.js';
 import { DEFAULT_PROTOCOL } from './harness-protocol.js';
 import { measurePatch } from './measure-patch.js';
@@ -19,7 +20,7 @@ import { checkPolicy } from './policy-step.js';
 import { reproduceCommands } from './reproduce.js';
 import { StepFailed } from './step-failed.js';
 import { createStepLog, type StepLog } from './step-log.js';
-import { type BaseTestsMemory, createBaseTestsMemory } from './tests/base-tests.js';
+import type { BaseTests } from './tests/base-tests.js';
 import { checkTests } from './tests/tests-step.js';
 
 export interface EvaluateStationDeps {
@@ -50,9 +51,9 @@ export const DEFAULT_EVALUATE_OPTIONS: EvaluateOptions = {
  */
 export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evaluate'> {
   const memory = {
-    checks: createBaseChecksMemory(),
-    tests: createBaseTestsMemory(),
-    built: deps.built ?? createBuiltWorkspaces(),
+    checks: createBaseMemory<BaseCheck>(),
+    tests: createBaseMemory<BaseTests>(),
+    built: deps.built ?? createBaseMemory<true>(),
   };
   const seedFor = deps.seedFor ?? ((key) => key);
   return async (effect, called): Promise<MachineEvent> => {
@@ -71,8 +72,8 @@ export function createEvaluateStation(deps: EvaluateStationDeps): Station<'evalu
 
 /** What one process keeps from attempt to attempt. */
 interface EvaluationMemory {
-  readonly checks: BaseChecksMemory;
-  readonly tests: BaseTestsMemory;
+  readonly checks: BaseMemory<BaseCheck>;
+  readonly tests: BaseMemory<BaseTests>;
   readonly built: BuiltWorkspaces;
 }
 

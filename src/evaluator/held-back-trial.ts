@@ -1,9 +1,10 @@
 /** Tries a held-back workload on the base for planning: it must load, repeat its checksum, and not be the benchmark again. */
 import { randomUUID } from 'node:crypto';
 import type { HeldBackTrial } from '../domain/evaluation.js';
-import type { CommandResult, Workspace } from '../domain/sandbox.js';
+import type { Workspace } from '../domain/sandbox.js';
+import { createBaseMemory } from './base-memory.js';
 import type { BenchmarkTrialDeps } from './benchmark-trial.js';
-import { builtBase, createBuiltWorkspaces } from './built-workspaces.js';
+import { builtBase } from './built-workspaces.js';
 import {
   type BenchmarkLocation,
   DEFAULT_PROTOCOL,
@@ -17,7 +18,7 @@ import { StepFailed } from './step-failed.js';
 
 /** Makes the port for planning, in the workspace of the benchmark's own trial. */
 export function createHeldBackTrial(deps: BenchmarkTrialDeps): HeldBackTrial {
-  const built = deps.built ?? createBuiltWorkspaces();
+  const built = deps.built ?? createBaseMemory<true>();
   return async (request, signal) => {
     const refusal = refusalOfSource(request.benchmark, request.heldBack);
     if (refusal !== null) return { ok: false, reason: refusal };
@@ -44,21 +45,23 @@ async function tryOnBase(
     memoryBytes: settings.memoryBytes,
     readOnlyWorkspace: true,
   };
-  const asked = (location: BenchmarkLocation, workload: string | null) => async (start: object) => {
+  const asked = async (location: BenchmarkLocation, workload: string | null, start: object) => {
     const nonce = randomUUID();
     const stdin = harnessRequest(location, workload, nonce, DEFAULT_PROTOCOL);
     const command = { argv: harnessArgv(), ...limits, ...start, stdin };
     return { nonce, result: await deps.sandbox.run(workspace, command, signal) };
   };
+  const checksum = async (location: BenchmarkLocation, start: object) => {
+    const { nonce, result } = await asked(location, null, start);
+    return readChecksum(result, nonce, 'base');
+  };
   const start = harnessWithHeldBack(heldBack);
   const module = heldBackAsBenchmark(benchmark, heldBack);
-  const checksum = async ({ nonce, result }: { nonce: string; result: CommandResult }) =>
-    readChecksum(result, nonce, 'base');
   // Not timed, so that they may run side by side.
   const [first, second, known] = await Promise.all([
-    asked(module, null)(start).then(checksum),
-    asked(module, null)(start).then(checksum),
-    asked(benchmark, null)({}).then(checksum),
+    checksum(module, start),
+    checksum(module, start),
+    checksum(benchmark, {}),
   ]);
   if (first.checksum !== second.checksum) {
     throw refused('CHECKSUM_NOT_REPEATABLE', 'Its checksum differs between two runs of the base.');
@@ -70,7 +73,7 @@ async function tryOnBase(
     );
   }
   for (const name of first.workloads) {
-    const { nonce, result } = await asked(module, name)(start);
+    const { nonce, result } = await asked(module, name, start);
     readObservation(result, nonce, 'base');
   }
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createBaseChecksMemory, runChecks } from '../../src/evaluator/checks/checks-step.js';
+import { createBaseMemory } from '../../src/evaluator/base-memory.js';
+import { runChecks } from '../../src/evaluator/checks/checks-step.js';
 import { StepFailed } from '../../src/evaluator/step-failed.js';
-import { createBaseTestsMemory } from '../../src/evaluator/tests/base-tests.js';
+import type { BaseTests } from '../../src/evaluator/tests/base-tests.js';
 import { checkTests } from '../../src/evaluator/tests/tests-step.js';
 import { createEvaluationRig, type Subject } from '../support/evaluation-rig.js';
 import { builtSides } from '../support/evaluation-steps.js';
@@ -51,13 +52,13 @@ async function sidesOf(files: Content, patch: Content, settings: Subject['settin
 
 async function tested(files: Content, patch: Content, test = 'npm test') {
   const { context, built } = await sidesOf(files, patch, { test });
-  return checkTests(context, built, createBaseTestsMemory());
+  return checkTests(context, built, createBaseMemory());
 }
 
 async function checked(checks: Content, files: Content, patch: Content) {
   const commands = { types: null, lint: null, format: null, ...checks };
   const { context, built } = await sidesOf(files, patch, { checks: commands });
-  return runChecks(context, built, createBaseChecksMemory());
+  return runChecks(context, built, createBaseMemory());
 }
 
 async function refusal(work: Promise<unknown>): Promise<StepFailed> {
@@ -162,7 +163,7 @@ process.exit(Object.values(cases).every(Boolean) ? 0 : 1);
       { 'index.js': `${INDEX}// the same\n` },
       { test: 'npm test' },
     );
-    const memory = createBaseTestsMemory();
+    const memory = createBaseMemory<BaseTests>();
     const first = await checkTests(context, built, memory);
     expect(first.summary).toBe(
       '3 tests pass on the patch, 3 on the base. A planted failing test is seen to fail.',

@@ -1,8 +1,9 @@
 /** Single steps of the evaluation on a real engine, for tests that need neither policy nor measurement. */
 import type { Patch } from '../../src/domain/plan.js';
 import type { Workspace } from '../../src/domain/sandbox.js';
+import { createBaseMemory } from '../../src/evaluator/base-memory.js';
 import { buildWorkspace } from '../../src/evaluator/build-step.js';
-import { builtBase, createBuiltWorkspaces } from '../../src/evaluator/built-workspaces.js';
+import { builtBase } from '../../src/evaluator/built-workspaces.js';
 import { DEFAULT_EVALUATE_OPTIONS } from '../../src/evaluator/evaluate-station.js';
 import { type EvaluationContext, prepareWorkspace } from '../../src/evaluator/evaluation-context.js';
 import type { CommittedSubject } from './evaluation-rig.js';
@@ -36,7 +37,7 @@ export async function builtSides(
   };
   await rig.mirror.fetch(repository.ref, baseCommit, signal);
   await rig.mirror.applyPatch(repository.ref, baseCommit, patch.diff);
-  const base = await builtBase(context, 'base', createBuiltWorkspaces(), signal);
+  const base = await builtBase(context, 'base', createBaseMemory(), signal);
   const workspace = await prepareWorkspace(context, 'patch', patch.tree, signal);
   await buildWorkspace(context, workspace, 'patch', signal);
   return { context, built: { base, patch: workspace } };

@@ -1,8 +1,8 @@
 /** Runs the tests and the benchmark of a built patch under coverage, each once, in containers of their own. */
 import { randomUUID } from 'node:crypto';
 import type { CommandResult, Workspace } from '../../domain/sandbox.js';
+import { ownWorkspace } from '../built-workspaces.js';
 import type { EvaluationContext } from '../evaluation-context.js';
-import { ownWorkspace } from '../tests/base-tests.js';
 import { executedPath } from '../typescript-module.js';
 import {
   ANSWER_BYTES,

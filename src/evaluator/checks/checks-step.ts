@@ -1,10 +1,10 @@
 /** Step 3: types, lint and format as the repository defines them; the patch must bring no finding that the base has not. */
-
 import type { CommandResult, Workspace } from '../../domain/sandbox.js';
 import type { RepositorySettings } from '../../domain/settings.js';
 import { allSettled } from '../all-settled.js';
-import { buildWorkspace } from '../build-step.js';
-import { type EvaluationContext, prepareWorkspace, runShell } from '../evaluation-context.js';
+import type { BaseMemory } from '../base-memory.js';
+import { ownWorkspace } from '../built-workspaces.js';
+import { type EvaluationContext, runShell } from '../evaluation-context.js';
 import { clipped, commandEvidence, outcomeOf, succeeded } from '../evidence.js';
 import { StepFailed } from '../step-failed.js';
 import { findingLines, newFindings } from './findings.js';
@@ -18,12 +18,6 @@ export type BaseCheck =
   /** It cannot run there, so it says nothing of a patch; `why` is one clause. */
   | { readonly state: 'unusable'; readonly why: string };
 
-/** Remembers the base's checks per run, commit and command, so that later attempts do not run them again. */
-export interface BaseChecksMemory {
-  get(key: string): BaseCheck | undefined;
-  set(key: string, check: BaseCheck): void;
-}
-
 export interface ChecksDone {
   /** For the pull request. */
   readonly summary: string;
@@ -36,7 +30,6 @@ interface Check {
   readonly command: string;
 }
 
-const MOST_REMEMBERED = 300;
 /** Bytes kept per stream, so that all findings of a large repository can be compared. */
 const OUTPUT_BYTES = 8 * 2 ** 20;
 const MOST_NAMED = 3;
@@ -46,24 +39,11 @@ const TITLES: Readonly<Record<CheckName, string>> = { types: 'Types', lint: 'Lin
 const NOT_FOUND =
   /(?:^|\n)[^\n]{0,200}(?:: not found|command not found|ERR_MODULE_NOT_FOUND|Cannot find module '[^']{0,300}\/node_modules\/)/;
 
-/** In memory; the oldest entry goes when there are too many. */
-export function createBaseChecksMemory(): BaseChecksMemory {
-  const known = new Map<string, BaseCheck>();
-  return {
-    get: (key) => known.get(key),
-    set(key, check) {
-      known.set(key, check);
-      const [oldest] = known.keys();
-      if (known.size > MOST_REMEMBERED && oldest !== undefined) known.delete(oldest);
-    },
-  };
-}
-
 /** Runs the checks of base (unless remembered) and patch in built workspaces. Throws StepFailed `NEW_FINDINGS`. */
 export async function runChecks(
   context: EvaluationContext,
   built: { readonly base: Workspace; readonly patch: Workspace },
-  memory: BaseChecksMemory,
+  memory: BaseMemory<BaseCheck>,
 ): Promise<ChecksDone> {
   const checks = checksOf(context.settings);
   if (checks.length === 0) {
@@ -106,18 +86,11 @@ interface Places {
 }
 
 function workspaces(context: EvaluationContext, side: 'base' | 'patch', built: Workspace): Places {
-  const { signal } = context.station;
   let own: Promise<Workspace> | null = null;
-  const make = async () => {
-    const tree = side === 'base' ? null : context.patch.tree;
-    const workspace = await prepareWorkspace(context, `${side}-checks`, tree, signal);
-    await buildWorkspace(context, workspace, side, signal);
-    return workspace;
-  };
   return {
     readOnly: built,
     writable() {
-      own ??= make();
+      own ??= ownWorkspace(context, side, `${side}-checks`);
       return own;
     },
   };

@@ -1,8 +1,8 @@
 /** How the tests of a base commit behave: run twice, so that flaky ones are known by name, and once with planted failures. */
 import type { Workspace } from '../../domain/sandbox.js';
 import { allSettled } from '../all-settled.js';
-import { buildWorkspace } from '../build-step.js';
-import { type EvaluationContext, prepareWorkspace } from '../evaluation-context.js';
+import { ownWorkspace } from '../built-workspaces.js';
+import type { EvaluationContext } from '../evaluation-context.js';
 import { commandEvidence, outcomeOf, succeeded } from '../evidence.js';
 import { StepFailed } from '../step-failed.js';
 import { type BaseResults, compareBaseRuns } from './compare-results.js';
@@ -20,27 +20,6 @@ export interface BaseTests {
   /** Null where the runner gives no results per test. */
   readonly results: BaseResults | null;
   readonly planting: Planting;
-}
-
-/** Remembers the base's tests per run, commit and command, so that later attempts do not run them again. */
-export interface BaseTestsMemory {
-  get(key: string): BaseTests | undefined;
-  set(key: string, tests: BaseTests): void;
-}
-
-const MOST_REMEMBERED = 100;
-
-/** In memory; the oldest entry goes when there are too many. A restart only runs the base's tests again. */
-export function createBaseTestsMemory(): BaseTestsMemory {
-  const known = new Map<string, BaseTests>();
-  return {
-    get: (key) => known.get(key),
-    set(key, tests) {
-      known.set(key, tests);
-      const [oldest] = known.keys();
-      if (known.size > MOST_REMEMBERED && oldest !== undefined) known.delete(oldest);
-    },
-  };
 }
 
 /** Runs the base's tests. Throws StepFailed `TESTS_FAIL_ON_BASE` where no patch can be verified by them. */
@@ -100,17 +79,4 @@ function redBase({ command }: TestCommand, { result }: TestRun): StepFailed {
     message: `The tests fail on the base commit (the command ${outcomeOf(result)}), so no patch can be verified.`,
     evidence: commandEvidence('Tests on the base', command, result),
   });
-}
-
-/** A built workspace that only these tests write into. */
-export async function ownWorkspace(
-  context: EvaluationContext,
-  side: 'base' | 'patch',
-  name: string,
-): Promise<Workspace> {
-  const { signal } = context.station;
-  const tree = side === 'base' ? null : context.patch.tree;
-  const workspace = await prepareWorkspace(context, name, tree, signal);
-  await buildWorkspace(context, workspace, side, signal);
-  return workspace;
 }

@@ -1,10 +1,12 @@
 /** Step 4: what passed on the base must be there and pass on the patch, and failing tests must be seen to fail. */
 import type { Workspace } from '../../domain/sandbox.js';
 import { allSettled } from '../all-settled.js';
+import type { BaseMemory } from '../base-memory.js';
+import { ownWorkspace } from '../built-workspaces.js';
 import type { EvaluationContext } from '../evaluation-context.js';
 import { clipped, commandEvidence, outcomeOf, succeeded } from '../evidence.js';
 import { StepFailed } from '../step-failed.js';
-import { type BaseTests, type BaseTestsMemory, ownWorkspace, testBase } from './base-tests.js';
+import { type BaseTests, testBase } from './base-tests.js';
 import { type LostTest, lostTests, unexplainedFailures } from './compare-results.js';
 import { plantOnPatch } from './planted-test.js';
 import { testCommandText } from './test-command.js';
@@ -25,7 +27,7 @@ const MOST_NAMED_LEFT_OUT = 10;
 export async function checkTests(
   context: EvaluationContext,
   built: { readonly base: Workspace; readonly patch: Workspace },
-  memory: BaseTestsMemory,
+  memory: BaseMemory<BaseTests>,
 ): Promise<TestsChecked> {
   const command = context.settings.test;
   if (command === null) return { summary: 'The repository has no test command.', draftReasons: [] };
