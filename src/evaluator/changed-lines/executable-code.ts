@@ -1,5 +1,6 @@
 /** Reads a source by its syntax tree: where something executes, in which function, and what of the text is no code. */
 import { type ParserPlugin, parse } from '@babel/parser';
+import { childrenOf, isNode, type SyntaxNode } from './syntax-node.js';
 
 /** A place in the source where something executes. */
 export interface SourcePoint {
@@ -35,7 +36,7 @@ export interface ExecutableCode {
 
 /** Null where the source cannot be parsed. `path` tells the language. */
 export function executableCode(path: string, source: string): ExecutableCode | null {
-  let tree: Node;
+  let tree: SyntaxNode;
   try {
     const file = parse(source, {
       sourceType: 'unambiguous',
@@ -71,27 +72,6 @@ interface Collected {
   readonly blanks: { readonly start: number; readonly end: number }[];
 }
 
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly loc: { readonly start: SourcePoint; readonly end: SourcePoint };
-}
-
-function isNode(value: unknown): value is Node {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    'start' in value &&
-    typeof value.start === 'number' &&
-    'loc' in value &&
-    typeof value.loc === 'object' &&
-    value.loc !== null
-  );
-}
-
 const FUNCTIONS = new Set([
   ...['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'],
   ...['ObjectMethod', 'ClassMethod', 'ClassPrivateMethod'],
@@ -117,7 +97,7 @@ const TYPESCRIPT_CODE = new Set([
 ]);
 const IMPORTS = new Set(['ImportDeclaration', 'TSImportEqualsDeclaration', 'ExportAllDeclaration']);
 
-function walk(node: Node, within: FunctionRange | null, found: Collected): void {
+function walk(node: SyntaxNode, within: FunctionRange | null, found: Collected): void {
   if (isNoCode(node)) {
     found.blanks.push(node);
     return;
@@ -138,7 +118,7 @@ function walk(node: Node, within: FunctionRange | null, found: Collected): void 
   for (const child of childrenOf(node)) walk(child, within, found);
 }
 
-function isNoCode(node: Node): boolean {
+function isNoCode(node: SyntaxNode): boolean {
   if (IMPORTS.has(node.type)) return true;
   if ('declare' in node && node.declare === true) return true;
   if ('exportKind' in node && node.exportKind === 'type') return true;
@@ -147,7 +127,7 @@ function isNoCode(node: Node): boolean {
   return node.type.startsWith('TS') && !TYPESCRIPT_CODE.has(node.type);
 }
 
-function functionOf(node: Node): FunctionRange {
+function functionOf(node: SyntaxNode): FunctionRange {
   const body = 'body' in node && isNode(node.body) ? node.body : node;
   const statements = 'body' in body && Array.isArray(body.body) ? body.body : [];
   const first: unknown = statements[0];
@@ -157,19 +137,6 @@ function functionOf(node: Node): FunctionRange {
     lastLine: node.loc.end.line,
     entry: { line, column },
   };
-}
-
-function childrenOf(node: Node): readonly Node[] {
-  const members: readonly (readonly [string, unknown])[] = Object.entries(node);
-  return members.flatMap(([name, value]) =>
-    name.endsWith('Comments')
-      ? []
-      : Array.isArray(value)
-        ? value.filter(isNode)
-        : isNode(value)
-          ? [value]
-          : [],
-  );
 }
 
 /** Line ends stay, so that every line keeps its number. */

@@ -1,5 +1,6 @@
 /** Finds real inputs for the differential comparison: the calls with complete arguments in tests, benchmark and sources. */
 import { type ParserPlugin, parse } from '@babel/parser';
+import { childrenOf, isNode, type SyntaxNode } from './syntax-node.js';
 
 /** Inputs for the generators: what real code gives to functions of a name, and texts and numbers that appear in it. */
 export interface DifferentialInputs {
@@ -74,18 +75,7 @@ export function recordedInputs(sources: ReadonlyMap<string, string>): Differenti
   };
 }
 
-interface Node {
-  readonly type: string;
-  readonly start: number;
-  readonly end: number;
-  readonly [member: string]: unknown;
-}
-
-function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value && 'loc' in value;
-}
-
-function treeOf(path: string, source: string): Node | null {
+function treeOf(path: string, source: string): SyntaxNode | null {
   const typescript: ParserPlugin[] = /\.[cm]?tsx?$/i.test(path) ? ['typescript'] : [];
   try {
     const { program } = parse(source, {
@@ -99,20 +89,8 @@ function treeOf(path: string, source: string): Node | null {
   }
 }
 
-function childrenOf(node: Node): readonly Node[] {
-  return Object.entries(node).flatMap(([name, value]) =>
-    name.endsWith('Comments')
-      ? []
-      : Array.isArray(value)
-        ? value.filter(isNode)
-        : isNode(value)
-          ? [value]
-          : [],
-  );
-}
-
-function nodesOf(node: Node): readonly Node[] {
-  const found: Node[] = [];
+function nodesOf(node: SyntaxNode): readonly SyntaxNode[] {
+  const found: SyntaxNode[] = [];
   const left = [node];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     found.push(next);
@@ -134,7 +112,11 @@ function textOf(value: unknown): string | null {
 }
 
 /** Source texts of the arguments; null where one of them needs something of its file that is no constant. */
-function argumentsOf(call: Node, source: string, constants: ReadonlyMap<string, string>): string[] | null {
+function argumentsOf(
+  call: SyntaxNode,
+  source: string,
+  constants: ReadonlyMap<string, string>,
+): string[] | null {
   const given = Array.isArray(call.arguments) ? call.arguments.filter(isNode) : [];
   const texts: string[] = [];
   for (const each of given) {
@@ -146,7 +128,11 @@ function argumentsOf(call: Node, source: string, constants: ReadonlyMap<string, 
 }
 
 /** The text of an expression, with the constants that it uses written into it. */
-function standsAlone(node: Node, source: string, constants: ReadonlyMap<string, string>): string | null {
+function standsAlone(
+  node: SyntaxNode,
+  source: string,
+  constants: ReadonlyMap<string, string>,
+): string | null {
   if (node.type === 'SpreadElement' || node.end - node.start > MOST_SOURCE_CHARS) return null;
   const bound = new Set(nodesOf(node).flatMap(boundNames));
   const used = new Set<string>();
@@ -162,7 +148,7 @@ function standsAlone(node: Node, source: string, constants: ReadonlyMap<string, 
   return made.length > MOST_SOURCE_CHARS ? null : `(() => { ${made} return (${text}); })()`;
 }
 
-function freeNames(node: Node): readonly string[] {
+function freeNames(node: SyntaxNode): readonly string[] {
   if (node.type === 'Identifier') return [textOf(node.name) ?? ''];
   const left = (name: string) =>
     node.computed !== true &&
@@ -178,7 +164,7 @@ function freeNames(node: Node): readonly string[] {
 }
 
 /** Names that an expression makes itself: parameters and variables of its functions. */
-function boundNames(node: Node): readonly string[] {
+function boundNames(node: SyntaxNode): readonly string[] {
   const patterns = [
     ...(Array.isArray(node.params) ? node.params : []),
     ...(node.type === 'VariableDeclarator' ? [node.id] : []),
@@ -191,7 +177,7 @@ function boundNames(node: Node): readonly string[] {
 }
 
 /** Constants of the file whose values stand alone; a name that is declared twice counts for none. */
-function constantsOf(tree: Node, source: string): ReadonlyMap<string, string> {
+function constantsOf(tree: SyntaxNode, source: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const seen = new Set<string>();
   for (const node of nodesOf(tree)) {
@@ -207,7 +193,7 @@ function constantsOf(tree: Node, source: string): ReadonlyMap<string, string> {
 }
 
 /** Local names of what the file imports, with the names by which it is exported. */
-function importedNames(tree: Node): readonly (readonly [string, string])[] {
+function importedNames(tree: SyntaxNode): readonly (readonly [string, string])[] {
   return nodesOf(tree).flatMap((node): [string, string][] => {
     const local = isNode(node.local) ? textOf(node.local.name) : null;
     if (local === null) return destructuredDefault(node);
@@ -218,7 +204,7 @@ function importedNames(tree: Node): readonly (readonly [string, string])[] {
 }
 
 /** `const { default: name } = await import(…)`. */
-function destructuredDefault(node: Node): [string, string][] {
+function destructuredDefault(node: SyntaxNode): [string, string][] {
   if (node.type !== 'ObjectProperty' || !isNode(node.key) || !isNode(node.value)) return [];
   const local = node.value.type === 'Identifier' ? textOf(node.value.name) : null;
   return node.key.name === 'default' && local !== null ? [[local, 'default']] : [];
