@@ -1,11 +1,11 @@
 /** A comparison as Markdown for a pull request: sentence, table, a chart that GitHub renders, conditions. */
 import { METRIC_WORDS, type Measurement, type WorkloadMeasurement } from '../domain/evaluation.js';
-import { duration, milliseconds, ratio } from '../publisher/figures.js';
+import { duration } from '../publisher/figures.js';
 import { code, inline } from '../publisher/hostile-text.js';
 import type { Comparison } from './comparison.js';
 import { pairedRatios } from './ratio-strip.js';
 import { intervalKinds } from './text-report.js';
-import { controlText, intervalText, notableCosts, verdictSentence } from './verdict-sentence.js';
+import { notableCosts, resultCells, verdictSentence } from './verdict-sentence.js';
 
 const MOST_CHARTS = 4;
 const NAME_CHARS = 60;
@@ -42,18 +42,7 @@ function sideText({ given, identity }: Comparison['base']): string {
 }
 
 function resultTable(workloads: readonly WorkloadMeasurement[]): string {
-  const rows = workloads.map((workload) =>
-    [
-      code(workload.name, NAME_CHARS),
-      workload.verdict,
-      ratio(workload.speedup),
-      intervalText(workload),
-      String(workload.pairs),
-      milliseconds(workload.baseMs),
-      milliseconds(workload.patchMs),
-      controlText(workload),
-    ].join(' | '),
-  );
+  const rows = workloads.map((each) => resultCells(each, code(each.name, NAME_CHARS)).join(' | '));
   return [
     '| Workload | Verdict | Speed-up | Interval | Pairs | Base | Head | Control |',
     '| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |',

@@ -1,10 +1,10 @@
 /** A comparison as plain text for a terminal: sides, table, strip of the pairs, verdict, conditions. */
 import { METRIC_WORDS, type WorkloadMeasurement } from '../domain/evaluation.js';
-import { duration, milliseconds, ratio } from '../publisher/figures.js';
+import { duration, ratio } from '../publisher/figures.js';
 import { shorten } from '../publisher/hostile-text.js';
 import type { Comparison } from './comparison.js';
 import { ratioStrip, STRIP_LEGEND } from './ratio-strip.js';
-import { controlText, intervalText, notableCosts, verdictSentence } from './verdict-sentence.js';
+import { notableCosts, resultCells, verdictSentence } from './verdict-sentence.js';
 
 const NAME_CHARS = 40;
 const HEADINGS = ['Workload', 'Verdict', 'Speed-up', 'Interval', 'Pairs', 'Base', 'Head', 'Control'];
@@ -42,16 +42,7 @@ function sideText(side: Comparison['base']): string {
 }
 
 function resultTable(workloads: readonly WorkloadMeasurement[]): readonly string[] {
-  const rows = workloads.map((workload) => [
-    plainName(workload.name, NAME_CHARS),
-    workload.verdict,
-    ratio(workload.speedup),
-    intervalText(workload),
-    String(workload.pairs),
-    milliseconds(workload.baseMs),
-    milliseconds(workload.patchMs),
-    controlText(workload),
-  ]);
+  const rows = workloads.map((each) => resultCells(each, plainName(each.name, NAME_CHARS)));
   return aligned([HEADINGS, ...rows], LEFT_COLUMNS);
 }
 

@@ -5,7 +5,7 @@ import {
   type SideCost,
   type WorkloadMeasurement,
 } from '../domain/evaluation.js';
-import { atLeastPercent, milliseconds, ratio, savedShare } from '../publisher/figures.js';
+import { atLeastPercent, costFigure, milliseconds, ratio, savedShare } from '../publisher/figures.js';
 import type { Comparison } from './comparison.js';
 
 /** One line without Markdown. */
@@ -46,13 +46,27 @@ function whereOf(measurement: Measurement, verdict: 'faster' | 'slower'): string
   return all === 1 ? '' : ` on ${count} of ${all} workloads`;
 }
 
+/** A row of the result table; `name` is the workload's, fit for where it is shown. */
+export function resultCells(workload: WorkloadMeasurement, name: string): readonly string[] {
+  return [
+    name,
+    workload.verdict,
+    ratio(workload.speedup),
+    intervalText(workload),
+    String(workload.pairs),
+    milliseconds(workload.baseMs),
+    milliseconds(workload.patchMs),
+    controlText(workload),
+  ];
+}
+
 /** `55.0x to 61.2x`, or a dash where there are too few pairs. */
-export function intervalText({ interval }: WorkloadMeasurement): string {
+function intervalText({ interval }: WorkloadMeasurement): string {
   return interval === null ? '-' : `${ratio(interval[0])} to ${ratio(interval[1])}`;
 }
 
 /** The control's ratio, `-` where no control ran. */
-export function controlText({ control }: WorkloadMeasurement): string {
+function controlText({ control }: WorkloadMeasurement): string {
   if (control.blocks === 0) return '-';
   return `${ratio(control.ratio)}${control.vetoed ? ' (veto)' : ''}`;
 }
@@ -79,7 +93,6 @@ function isNotable({ cost, ratio: change, worse }: SideCost): boolean {
   return change <= 1 / NOTABLE && (cost === 'import-time' || cost === 'peak-memory');
 }
 
-function costText(cost: SideCost): string {
-  const show = cost.cost === 'peak-memory' ? (mib: number) => `${mib.toFixed(0)} MiB` : milliseconds;
-  return `${COST_NAMES[cost.cost]} ${show(cost.base)} to ${show(cost.patch)}${cost.worse ? ' (worse)' : ''}`;
+function costText({ cost, base, patch, worse }: SideCost): string {
+  return `${COST_NAMES[cost]} ${costFigure(cost, base)} to ${costFigure(cost, patch)}${worse ? ' (worse)' : ''}`;
 }

@@ -8,7 +8,7 @@ import {
   type StepReport,
   type WorkloadMeasurement,
 } from '../domain/evaluation.js';
-import { atLeastPercent, duration, milliseconds, ratio, savedShare } from './figures.js';
+import { atLeastPercent, costFigure, duration, milliseconds, ratio, savedShare } from './figures.js';
 import { code, inline, withoutMiddle } from './hostile-text.js';
 
 const MAX_WORKLOADS_SHOWN = 20;
@@ -61,10 +61,9 @@ const COST_WORDS: Readonly<Record<SideCost['cost'], string>> = {
 /** What else changed, one line per workload that tells; base before patch. */
 function costLines({ workloads }: Measurement): readonly string[] {
   return workloads.slice(0, MAX_WORKLOADS_SHOWN).flatMap(({ name, costs }) => {
-    const told = costs.map(({ cost, base, patch }) => {
-      const figure = cost === 'peak-memory' ? (value: number) => `${value.toFixed(0)} MiB` : milliseconds;
-      return `${COST_WORDS[cost]} ${figure(base)} → ${figure(patch)}`;
-    });
+    const told = costs.map(
+      ({ cost, base, patch }) => `${COST_WORDS[cost]} ${costFigure(cost, base)} → ${costFigure(cost, patch)}`,
+    );
     return told.length === 0 ? [] : [`- Beside it, on ${code(name, 60)}: ${told.join(', ')}.`];
   });
 }

@@ -1,4 +1,5 @@
 /** How numbers stand in texts: rounded towards less when they are a claim. */
+import type { SideCost } from '../domain/evaluation.js';
 
 /** `67 %` of a share 0.6749, rounded down; one decimal below 10 %. */
 export function atLeastPercent(share: number): string {
@@ -21,6 +22,11 @@ export function ratio(value: number): string {
 /** `0.230 ms`, three significant digits. */
 export function milliseconds(value: number): string {
   return `${significant(value)} ms`;
+}
+
+/** A side cost's figure in its unit: `3.06 ms`, for memory `55 MiB`. */
+export function costFigure(cost: SideCost['cost'], value: number): string {
+  return cost === 'peak-memory' ? `${value.toFixed(0)} MiB` : milliseconds(value);
 }
 
 /** `$0.0123` below one cent's precision, else `$1.23`. */
