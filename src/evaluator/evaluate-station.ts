@@ -101,8 +101,11 @@ async function evaluate(
   });
   const built = await log.run('build', () => build(context, memory.built));
   const unchecked = await noting('checks', () => runChecks(context, built, memory.checks));
-  const untested = await noting('tests', () => checkTests(context, built, memory.tests));
-  const unseen = await noting('changed-lines', () => checkChangedLines(context, built));
+  const tested = await log.run('tests', async () => {
+    const value = await checkTests(context, built, memory.tests);
+    return { summary: value.summary, value };
+  });
+  const unseen = await noting('changed-lines', () => checkChangedLines(context, built, tested.mode));
   const measured = await measurePatch(context, log, built, seed);
   return {
     outcome: 'passed',
@@ -112,7 +115,7 @@ async function evaluate(
     benchmarkSha256: benchmark.sha256,
     steps: log.reports(),
     ...measured,
-    draftReasons: [...draftReasons(context), ...unread, ...unchecked, ...untested, ...unseen],
+    draftReasons: [...draftReasons(context), ...unread, ...unchecked, ...tested.draftReasons, ...unseen],
     reproduce: reproduceCommands(context),
   };
 }

@@ -75,7 +75,7 @@ async function checked(patchFiles: Record<string, string>, changes: Partial<Subj
     base: await prepareWorkspace(context, 'base', null, signal),
     patch: await prepareWorkspace(context, 'patch', patch.tree, signal),
   };
-  return checkChangedLines(context, built);
+  return checkChangedLines(context, built, null);
 }
 
 describe('the changed lines of a patch', () => {

@@ -139,6 +139,7 @@ process.exit(Object.values(cases).every(Boolean) ? 0 : 1);
     expect(good).toEqual({
       summary: 'The tests pass on base and patch. A planted failing test is seen to fail.',
       draftReasons: [],
+      mode: 'read-only',
     });
     const error = await refusal(tested(files, { 'total.cjs': 'process.exit(0);\n' }, 'node test.cjs'));
     expect(error.code).toBe('TEST_REPORT_NOT_TRUSTED');

@@ -3,6 +3,7 @@ import type { Workspace } from '../../domain/sandbox.js';
 import { allSettled } from '../all-settled.js';
 import type { EvaluationContext } from '../evaluation-context.js';
 import { StepFailed } from '../step-failed.js';
+import type { TestMode } from '../tests/test-run.js';
 import type { Coverage } from './coverage-protocol.js';
 import { coverageOfBenchmark, coverageOfTests } from './coverage-run.js';
 import { type Compared, compareOutputs } from './differential.js';
@@ -20,6 +21,7 @@ export interface ChangedLinesChecked {
 type Sides = { readonly base: Workspace; readonly patch: Workspace };
 
 /**
+ * `mode`: in which kind of workspace the tests pass, null where there are none.
  * Lines that the tests do not execute never fail a patch: base and patch are compared on generated inputs, and what that
  * does not reach either makes the pull request a draft. Throws StepFailed `BENCHMARK_DOES_NOT_EXECUTE` where the
  * benchmark is known to execute none of the changed lines, `OUTPUT_DIFFERS` where an input is answered differently.
@@ -27,6 +29,7 @@ type Sides = { readonly base: Workspace; readonly patch: Workspace };
 export async function checkChangedLines(
   context: EvaluationContext,
   built: Sides,
+  mode: TestMode | null,
 ): Promise<ChangedLinesChecked> {
   const code = await patchedCode(context);
   const unknown = notKnownReasons(code);
@@ -38,7 +41,7 @@ export async function checkChangedLines(
   context.station.progress('looking which changed lines are executed');
   const files = [...new Set(code.lines.map(({ path }) => path))];
   const [tests, benchmark] = await allSettled([
-    coverageOfTests(context, built.patch, files),
+    coverageOfTests(context, built.patch, files, mode),
     coverageOfBenchmark(context, built.patch, files),
   ]);
   expectReached(code, benchmark, context.settings.build !== null);

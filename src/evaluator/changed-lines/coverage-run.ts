@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { CommandResult, Workspace } from '../../domain/sandbox.js';
 import { ownWorkspace } from '../built-workspaces.js';
 import type { EvaluationContext } from '../evaluation-context.js';
+import type { TestMode } from '../tests/test-run.js';
 import { executedPath } from '../typescript-module.js';
 import {
   ANSWER_BYTES,
@@ -19,12 +20,14 @@ const READING_MS = 20_000;
 
 /**
  * Coverage of `files` under the test command; null where there is none: no test command, no Node process, or the tests
- * do not pass under coverage. Read-only first, for nothing may be written into a workspace that gets measured.
+ * do not pass under coverage. Read-only first, unless they are known to write: nothing may be written into a workspace
+ * that gets measured.
  */
 export async function coverageOfTests(
   context: EvaluationContext,
   built: Workspace,
   files: readonly string[],
+  mode: TestMode | null,
 ): Promise<Coverage | null> {
   const { settings } = context;
   if (settings.test === null) return null;
@@ -33,7 +36,8 @@ export async function coverageOfTests(
     stdin: '',
     timeoutMs: settings.timeouts.testMs,
   };
-  const readOnly = await underCoverage(context, built, { ...command, files }, true);
+  const readOnly =
+    mode === 'writable' ? null : await underCoverage(context, built, { ...command, files }, true);
   if (readOnly?.exitCode === 0) return withProcesses(readOnly);
   const own = await ownWorkspace(context, 'patch', 'patch-coverage');
   const writable = await underCoverage(context, own, { ...command, files }, false);

@@ -10,7 +10,7 @@ import { type BaseTests, testBase } from './base-tests.js';
 import { type LostTest, lostTests, unexplainedFailures } from './compare-results.js';
 import { plantOnPatch } from './planted-test.js';
 import { testCommandText } from './test-command.js';
-import { runTests, type TestCommand, type TestRun } from './test-run.js';
+import { runTests, type TestCommand, type TestMode, type TestRun } from './test-run.js';
 import type { TestCounts } from './test-summary.js';
 
 export interface TestsChecked {
@@ -18,6 +18,8 @@ export interface TestsChecked {
   readonly summary: string;
   /** What the tests could not show, one sentence each. */
   readonly draftReasons: readonly string[];
+  /** In which kind of workspace the tests pass; null where there are none. */
+  readonly mode: TestMode | null;
 }
 
 const MOST_NAMED = 20;
@@ -30,13 +32,14 @@ export async function checkTests(
   memory: BaseMemory<BaseTests>,
 ): Promise<TestsChecked> {
   const command = context.settings.test;
-  if (command === null) return { summary: 'The repository has no test command.', draftReasons: [] };
+  if (command === null)
+    return { summary: 'The repository has no test command.', draftReasons: [], mode: null };
   const test: TestCommand = { command, text: await testCommandText(context, command) };
   const key = JSON.stringify([context.run, context.baseCommit, command, context.settings.build]);
   const base = memory.get(key) ?? (await testBase(context, built.base, test));
   memory.set(key, base);
   const run = await testPatch(context, built.patch, test, base);
-  return { summary: summaryOf(base, run), draftReasons: draftReasonsOf(base) };
+  return { summary: summaryOf(base, run), draftReasons: draftReasonsOf(base), mode: base.mode };
 }
 
 /** The tests and the planted ones side by side; a test that fails is told before a planted one that does not. */
